@@ -1,0 +1,420 @@
+import {
+  type AnyActorRef,
+  assign,
+  type EventObject,
+  fromPromise,
+  type MetaObject,
+  type ParameterizedObject,
+  type PromiseActorLogic,
+  type StateMachine,
+  setup,
+} from 'xstate'
+import { MisuseError, messageOf } from '../errors.ts'
+import { type AgentContext, type AgentInput, startingContext } from './context.ts'
+import type {
+  CallModelInput,
+  CompactInput,
+  EffectKind,
+  EffectMap,
+  ModelTurn,
+  RunToolInput,
+  SleepInput,
+  ToolAnswer,
+} from './effects.ts'
+import * as guards from './guards.ts'
+import { CLOSING_NOTE, nudge } from './notes.ts'
+import { type Ending, endingOf } from './outcome.ts'
+import * as reducers from './reducers.ts'
+import { defaultSettings, type RunSettings } from './settings.ts'
+
+/** What the machine can be told from outside, beside the settling of its actors. */
+export type AgentMachineEvent =
+  | { readonly type: 'CANCEL'; readonly message?: string }
+  | { readonly type: 'DECIDE'; readonly decision: reducers.Decision }
+  | {
+      readonly type: `xstate.done.actor.tool.${string}`
+      readonly output: ToolAnswer
+      readonly actorId: string
+    }
+  | { readonly type: `xstate.error.actor.tool.${string}`; readonly error: unknown; readonly actorId: string }
+
+/** The states of the chart, as `snapshot.value` has them. */
+export type AgentState =
+  | { thinking: 'calling' | 'backingOff' }
+  | 'parsing'
+  | 'awaitingApproval'
+  | 'executingTools'
+  | { observing: 'recording' | 'compacting' }
+  | { concluding: 'calling' | 'backingOff' }
+  | 'done'
+  | 'aborted'
+
+/** The tree of the chart's states, which lets XState type `snapshot.matches(…)`. */
+export interface AgentStateSchema {
+  id: 'agent'
+  states: {
+    thinking: { states: { calling: object; backingOff: object } }
+    parsing: object
+    awaitingApproval: object
+    executingTools: object
+    observing: { states: { recording: object; compacting: object } }
+    concluding: { states: { calling: object; backingOff: object } }
+    done: object
+    aborted: object
+  }
+}
+
+type EffectActor = {
+  [Kind in EffectKind]: {
+    src: Kind
+    logic: PromiseActorLogic<EffectMap[Kind]['output'], EffectMap[Kind]['input']>
+    id: string | undefined
+  }
+}[EffectKind]
+
+/** The loop as a statechart. An ordinary XState machine: run it, invoke it, inspect it, draw it. */
+export type AgentMachine = StateMachine<
+  AgentContext,
+  AgentMachineEvent,
+  Record<string, AnyActorRef | undefined>,
+  EffectActor,
+  ParameterizedObject,
+  ParameterizedObject,
+  string,
+  AgentState,
+  string,
+  AgentInput,
+  Ending,
+  EventObject,
+  MetaObject,
+  AgentStateSchema
+>
+
+/** More transient states in a row than the chart can have: a loop of `always` edges fails instead of spinning. */
+const MAX_MICROSTEPS = 100
+
+const base = setup({
+  types: {
+    context: {} as AgentContext,
+    events: {} as AgentMachineEvent,
+    input: {} as AgentInput,
+    output: {} as Ending,
+  },
+  actors: {
+    callModel: fromPromise<ModelTurn, CallModelInput>(notProvided('callModel')),
+    runTool: fromPromise<ToolAnswer, RunToolInput>(notProvided('runTool')),
+    compact: fromPromise<unknown, CompactInput>(notProvided('compact')),
+    sleep: fromPromise<undefined, SleepInput>(notProvided('sleep')),
+  },
+  guards: {
+    isRetryable: ({ context }, { error }: Failure) => guards.isRetryable(context, error),
+    isRefused: ({ context }) => guards.isRefused(context),
+    needsApproval: ({ context }) => guards.needsApproval(context),
+    hasCalls: ({ context }) => guards.hasCalls(context),
+    isAnswer: ({ context }) => guards.isAnswer(context),
+    isClosingAnswer: (_, turn: ModelTurn) => guards.isClosingAnswer(turn.reply),
+    everyCallDecided: ({ context }) => guards.everyCallDecided(context),
+    everyCallSettled: ({ context }) => guards.everyCallSettled(context),
+    limitConcludes: ({ context }) => guards.limitConcludes(context),
+    limitAborts: ({ context }) => guards.limitAborts(context),
+    // Provided by the agent, whose memory knows its budget.
+    contextOverBudget: () => false,
+  },
+  actions: {
+    beginStep: assign(({ context }) => reducers.beginStep(context)),
+    beginCall: assign(() => reducers.beginCall()),
+    beginAttempt: assign(({ context }) => reducers.beginAttempt(context)),
+    recordError: assign(({ context }, { error }: Failure) => reducers.recordError(context, error)),
+    recordReply: assign(({ context }, turn: ModelTurn) => reducers.recordReply(context, turn)),
+    recordClosingReply: assign(({ context }, turn: ModelTurn) => reducers.recordClosingReply(context, turn)),
+    recordDecision: assign(({ context }, decision: reducers.Decision) =>
+      reducers.recordDecision(context, decision),
+    ),
+    settleCall: assign(({ context }, settled: { position: number; answer: ToolAnswer }) =>
+      reducers.settleCall(context, settled),
+    ),
+    recordResults: assign(({ context }) => reducers.recordResults(context)),
+    recordCompaction: assign((_, { memory }: { memory: unknown }) => ({ memory })),
+    abortAfterModelError: assign(({ context }, { error }: Failure) =>
+      reducers.abortAfterModelError(context, error),
+    ),
+    abortAfterRefusal: assign(({ context }) => reducers.abortAfterRefusal(context)),
+    abortAfterLimit: assign(({ context }) => reducers.abortAfterLimit(context)),
+    abortWithoutClosingAnswer: assign(({ context }, failure: Failure | undefined) =>
+      reducers.abortWithoutClosingAnswer(context, failure),
+    ),
+    cancel: assign(({ context }, message: string | undefined) =>
+      reducers.abort(context, { reason: 'cancelled', message: message ?? 'The run was cancelled.' }),
+    ),
+  },
+})
+
+const loop = base.extend({
+  actions: {
+    startTools: base.enqueueActions(({ context, enqueue }) => {
+      context.calls.forEach(({ call, answer }, position) => {
+        if (answer !== undefined) return
+        const place = toolPlace(context, position)
+        enqueue.spawnChild('runTool', { id: place, input: { place, call } })
+      })
+    }),
+    // A finished child stays in the snapshot, and every later transition would copy it.
+    stopTools: base.enqueueActions(({ context, enqueue }) => {
+      context.calls.forEach((_call, position) => {
+        enqueue.stopChild(toolPlace(context, position))
+      })
+    }),
+  },
+})
+
+/** What went wrong in an actor. */
+interface Failure {
+  readonly error: unknown
+}
+
+/** Where the run goes after a step, once nothing is left to do in it. */
+const afterStep = [
+  { guard: 'limitAborts', target: '#agent.aborted', actions: 'abortAfterLimit' },
+  { guard: 'limitConcludes', target: '#agent.concluding' },
+  { target: '#agent.thinking' },
+] as const
+
+const keepMemory = {
+  type: 'recordCompaction',
+  params: ({ event }: { event: { readonly output: unknown } }) => ({ memory: event.output }),
+} as const
+
+/**
+ * Builds the loop. Build it once for an agent: building takes longer than a step.
+ *
+ * @param settings What holds where an input does not say otherwise.
+ */
+export function createAgentMachine(settings: RunSettings = defaultSettings): AgentMachine {
+  return loop.createMachine({
+    id: 'agent',
+    context: ({ input }) => startingContext(input, settings),
+    options: { maxIterations: MAX_MICROSTEPS },
+    initial: 'thinking',
+    on: {
+      CANCEL: { target: '.aborted', actions: { type: 'cancel', params: ({ event }) => event.message } },
+    },
+    states: {
+      thinking: {
+        description: 'The model decides what to do next.',
+        entry: ['beginStep', 'beginCall'],
+        initial: 'calling',
+        states: {
+          calling: {
+            entry: 'beginAttempt',
+            invoke: {
+              id: 'model',
+              src: 'callModel',
+              input: ({ context }) => modelInput(context),
+              onDone: {
+                target: '#agent.parsing',
+                actions: { type: 'recordReply', params: ({ event }) => event.output },
+              },
+              onError: [
+                {
+                  guard: { type: 'isRetryable', params: ({ event }) => ({ error: event.error }) },
+                  target: 'backingOff',
+                  actions: { type: 'recordError', params: ({ event }) => ({ error: event.error }) },
+                },
+                {
+                  target: '#agent.aborted',
+                  actions: { type: 'abortAfterModelError', params: ({ event }) => ({ error: event.error }) },
+                },
+              ],
+            },
+          },
+          backingOff: {
+            description: 'Waiting before the next attempt.',
+            invoke: {
+              id: 'sleep',
+              src: 'sleep',
+              input: ({ context }) => sleepInput(context, 'model'),
+              onDone: 'calling',
+            },
+          },
+        },
+      },
+      parsing: {
+        description: 'What did the model ask for?',
+        always: [
+          { guard: 'isRefused', target: 'aborted', actions: 'abortAfterRefusal' },
+          { guard: 'needsApproval', target: 'awaitingApproval' },
+          { guard: 'hasCalls', target: 'executingTools' },
+          { guard: 'isAnswer', target: 'done' },
+          ...afterStep,
+        ],
+      },
+      awaitingApproval: {
+        description: 'A person decides about calls.',
+        on: {
+          DECIDE: { actions: { type: 'recordDecision', params: ({ event }) => event.decision } },
+        },
+        always: { guard: 'everyCallDecided', target: 'executingTools' },
+      },
+      executingTools: {
+        description: 'All calls of the step run, each as an actor of its own.',
+        entry: 'startTools',
+        exit: 'stopTools',
+        on: {
+          'xstate.done.actor.tool.*': {
+            actions: {
+              type: 'settleCall',
+              params: ({ event }) => ({ position: positionOf(event.actorId), answer: event.output }),
+            },
+          },
+          'xstate.error.actor.tool.*': {
+            actions: {
+              type: 'settleCall',
+              params: ({ event }) => ({ position: positionOf(event.actorId), answer: failed(event.error) }),
+            },
+          },
+        },
+        always: { guard: 'everyCallSettled', target: 'observing' },
+      },
+      observing: {
+        description: 'Results enter the transcript and the limits are judged.',
+        initial: 'recording',
+        states: {
+          recording: {
+            entry: 'recordResults',
+            always: [{ guard: 'contextOverBudget', target: 'compacting' }, ...afterStep],
+          },
+          compacting: {
+            description: 'The memory makes room.',
+            invoke: {
+              id: 'compact',
+              src: 'compact',
+              input: ({ context }) => compactInput(context),
+              onDone: [
+                {
+                  guard: 'limitAborts',
+                  target: '#agent.aborted',
+                  actions: [keepMemory, 'abortAfterLimit'],
+                },
+                { guard: 'limitConcludes', target: '#agent.concluding', actions: keepMemory },
+                { target: '#agent.thinking', actions: keepMemory },
+              ],
+              onError: afterStep,
+            },
+          },
+        },
+      },
+      concluding: {
+        description: 'One last model call, without tools and outside the step budget.',
+        entry: 'beginCall',
+        initial: 'calling',
+        states: {
+          calling: {
+            entry: 'beginAttempt',
+            invoke: {
+              id: 'closing',
+              src: 'callModel',
+              input: ({ context }) => closingInput(context),
+              onDone: [
+                {
+                  guard: { type: 'isClosingAnswer', params: ({ event }) => event.output },
+                  target: '#agent.done',
+                  actions: { type: 'recordClosingReply', params: ({ event }) => event.output },
+                },
+                {
+                  target: '#agent.aborted',
+                  actions: [
+                    { type: 'recordClosingReply', params: ({ event }) => event.output },
+                    { type: 'abortWithoutClosingAnswer', params: undefined },
+                  ],
+                },
+              ],
+              onError: [
+                {
+                  guard: { type: 'isRetryable', params: ({ event }) => ({ error: event.error }) },
+                  target: 'backingOff',
+                  actions: { type: 'recordError', params: ({ event }) => ({ error: event.error }) },
+                },
+                {
+                  target: '#agent.aborted',
+                  actions: {
+                    type: 'abortWithoutClosingAnswer',
+                    params: ({ event }) => ({ error: event.error }),
+                  },
+                },
+              ],
+            },
+          },
+          backingOff: {
+            invoke: {
+              id: 'sleep',
+              src: 'sleep',
+              input: ({ context }) => sleepInput(context, 'closing'),
+              onDone: 'calling',
+            },
+          },
+        },
+      },
+      done: { type: 'final' },
+      aborted: { type: 'final' },
+    },
+    output: ({ context }) => endingOf(context),
+  })
+}
+
+function modelInput(context: AgentContext): CallModelInput {
+  const note = nudge(context)
+  return {
+    ...requestFacts(context),
+    place: `model.${context.step}.${context.attempt}`,
+    toolChoice: 'auto',
+    ...(note === undefined ? {} : { note }),
+  }
+}
+
+function closingInput(context: AgentContext): CallModelInput {
+  return {
+    ...requestFacts(context),
+    place: `closing.${context.attempt}`,
+    toolChoice: 'none',
+    note: CLOSING_NOTE,
+  }
+}
+
+function requestFacts({ instructions, transcript, memory }: AgentContext) {
+  return { ...(instructions === undefined ? {} : { instructions }), transcript, memory }
+}
+
+function sleepInput({ step, attempt, error }: AgentContext, before: 'model' | 'closing'): SleepInput {
+  return {
+    place: before === 'model' ? `sleep.${step}.${attempt}` : `sleep.closing.${attempt}`,
+    failures: attempt,
+    ...(error?.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
+  }
+}
+
+function compactInput({ step, transcript, memory }: AgentContext): CompactInput {
+  return { place: `compact.${step}`, transcript, memory }
+}
+
+function toolPlace({ step }: AgentContext, position: number): string {
+  return `tool.${step}.${position}`
+}
+
+/** The position of a call in its step, from the id of its actor. */
+function positionOf(place: string): number {
+  return Number(place.slice(place.lastIndexOf('.') + 1))
+}
+
+/** `runTool` answers whatever a tool does; this is for actors that users provide themselves. */
+function failed(thrown: unknown): ToolAnswer {
+  return { error: 'failed', content: `Error (failed): ${messageOf(thrown)}` }
+}
+
+function notProvided(actor: EffectKind): () => Promise<never> {
+  return async () => {
+    throw new MisuseError(
+      'actor_not_provided',
+      `The actor "${actor}" is not provided. Use agent.machine, or machine.provide({ actors: { ${actor}: … } }).`,
+    )
+  }
+}

@@ -1,0 +1,93 @@
+import type { ErrorInfo } from '../errors.ts'
+import { repairHistory } from '../messages/history.ts'
+import { type ModelReply, noUsage, type Usage } from '../messages/reply.ts'
+import { Transcript } from '../messages/transcript.ts'
+import type { Message, ToolCall } from '../messages/types.ts'
+import type { ToolAnswer } from './effects.ts'
+import type { Verdict } from './limits.ts'
+import type { AbortReason } from './outcome.ts'
+import { type RunSettings, resolveSettings, type SettingsInput } from './settings.ts'
+
+/** A tool call of the present step. */
+export interface OpenCall {
+  /** With an id that is unique in the transcript, and the arguments as the model wrote them. */
+  readonly call: ToolCall
+  /** Whether a person still has to decide. */
+  readonly approval: 'not_needed' | 'pending' | 'approved'
+  /** Set once the call is settled. */
+  readonly answer?: ToolAnswer
+}
+
+/** Everything the machine knows of a run. */
+export interface AgentContext {
+  readonly settings: RunSettings
+  /** System text that came with the history, for agents that have no instructions of their own. */
+  readonly instructions: string | undefined
+  readonly transcript: Transcript
+  /** State of the memory, as its last compaction left it. */
+  readonly memory: unknown
+  /** Model calls that could ask for tools, counting the one under way. */
+  readonly step: number
+  /** Attempts at the present model call, counting the one under way. */
+  readonly attempt: number
+  /** The last reply that arrived. */
+  readonly reply: ModelReply | undefined
+  /** The calls of the present step; empty once their results are in the transcript. */
+  readonly calls: readonly OpenCall[]
+  /** Failed tool calls in a row. */
+  readonly errorStreak: number
+  /** Malformed replies in a row. */
+  readonly malformed: number
+  readonly usage: Usage
+  readonly toolCalls: number
+  readonly toolErrors: number
+  /** The limit that fired, if one has. */
+  readonly verdict: Verdict | undefined
+  /** The last error of a model call. */
+  readonly error: ErrorInfo | undefined
+  /** Why the run was aborted, once it is. */
+  readonly aborted: { readonly reason: AbortReason; readonly message: string } | undefined
+}
+
+/** What a run starts from: a question, or a conversation to go on with, and settings that differ from the agent's. */
+export type AgentInput = string | readonly Message[] | RunInput
+
+export interface RunInput extends SettingsInput {
+  readonly messages: string | readonly Message[]
+}
+
+/** The context a run starts with. Histories are repaired, so whatever a store held, the first request is sendable. */
+export function startingContext(input: AgentInput, settings: RunSettings): AgentContext {
+  const { messages, limits, modelRetries } = runInputOf(input)
+  const history = repairHistory(messagesOf(messages))
+  return {
+    settings: resolveSettings({ limits, modelRetries }, settings),
+    instructions: history.instructions.length === 0 ? undefined : history.instructions.join('\n\n'),
+    transcript: Transcript.of(history.messages),
+    memory: undefined,
+    step: 0,
+    attempt: 0,
+    reply: undefined,
+    calls: [],
+    errorStreak: 0,
+    malformed: 0,
+    usage: noUsage,
+    toolCalls: 0,
+    toolErrors: 0,
+    verdict: undefined,
+    error: undefined,
+    aborted: undefined,
+  }
+}
+
+export function runInputOf(input: AgentInput): RunInput {
+  return typeof input === 'string' || isMessages(input) ? { messages: input } : input
+}
+
+function isMessages(input: AgentInput): input is readonly Message[] {
+  return Array.isArray(input)
+}
+
+export function messagesOf(messages: string | readonly Message[]): readonly Message[] {
+  return typeof messages === 'string' ? [{ role: 'user', content: messages }] : messages
+}

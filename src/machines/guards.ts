@@ -1,0 +1,50 @@
+import { describeError } from '../errors.ts'
+import type { ModelReply } from '../messages/reply.ts'
+import type { AgentContext } from './context.ts'
+
+/** Questions that decide the run's way. All are pure and total: a guard that throws would end the machine. */
+
+export function isRetryable({ attempt, settings }: AgentContext, thrown: unknown): boolean {
+  return attempt <= settings.modelRetries && describeError(thrown).retryable
+}
+
+/** The provider or the model refused. Trying again or nudging would only repeat it. */
+export function isRefused({ reply }: AgentContext): boolean {
+  if (reply === undefined) return false
+  return reply.finish === 'content_filter' || (reply.refusal !== undefined && reply.toolCalls.length === 0)
+}
+
+/** The presence of calls decides, not the finish reason: providers name it wrongly. */
+export function hasCalls({ calls }: AgentContext): boolean {
+  return calls.length > 0
+}
+
+export function needsApproval({ calls }: AgentContext): boolean {
+  return calls.some((open) => open.approval === 'pending')
+}
+
+/** Text that is whole: neither empty nor cut off. */
+export function isAnswer({ reply }: AgentContext): boolean {
+  return reply !== undefined && reply.text.trim() !== '' && reply.finish !== 'length'
+}
+
+/** A closing answer that was cut off is still the best there is. */
+export function isClosingAnswer(reply: ModelReply): boolean {
+  return reply.finish !== 'content_filter' && reply.text.trim() !== ''
+}
+
+export function everyCallDecided(context: AgentContext): boolean {
+  return !needsApproval(context)
+}
+
+export function everyCallSettled({ calls }: AgentContext): boolean {
+  return calls.every((open) => open.answer !== undefined)
+}
+
+export function limitConcludes({ verdict }: AgentContext): boolean {
+  return verdict?.reaction === 'conclude'
+}
+
+export function limitAborts({ verdict }: AgentContext): boolean {
+  return verdict?.reaction === 'abort'
+}

@@ -1,0 +1,21 @@
+import type { AgentContext } from './context.ts'
+
+/** Notes that go to the model with one request and do not enter the transcript. */
+
+export const EMPTY_REPLY_NOTE =
+  'Your last reply was empty. Call a tool if you need one; otherwise write the answer as plain text.'
+
+export const TRUNCATED_REPLY_NOTE =
+  'Your last reply was cut off at the output limit and was discarded. Answer again, shorter.'
+
+export const CLOSING_NOTE: string =
+  'Tools can no longer be used in this conversation turn. Answer the last request now, from what is known so far. ' +
+  'Say plainly what is missing or could not be verified.'
+
+/** The note for the next model call after a reply that was empty or cut off. */
+export function nudge({ malformed, reply, transcript }: AgentContext): string | undefined {
+  if (malformed === 0) return undefined
+  // Calls that were cut off have been answered in the transcript; the model reads there what to do.
+  if (transcript.at(transcript.length - 1)?.role === 'tool' && reply?.toolCalls.length !== 0) return undefined
+  return reply?.finish === 'length' ? TRUNCATED_REPLY_NOTE : EMPTY_REPLY_NOTE
+}

@@ -1,0 +1,112 @@
+import type { ErrorInfo } from '../errors.ts'
+import type { Usage } from '../messages/reply.ts'
+import type { Message } from '../messages/types.ts'
+import type { AgentContext, OpenCall } from './context.ts'
+import type { Verdict } from './limits.ts'
+
+/** Every reason for which a run can end without an answer. */
+export type AbortReason =
+  | 'cancelled'
+  | 'model_error'
+  | 'content_filter'
+  | 'empty_response'
+  | 'truncated_response'
+  | 'no_closing_answer'
+  | 'limit'
+  | 'journal_error'
+  | 'internal_error'
+
+/** What every ending tells. */
+export interface EndingFacts {
+  readonly usage: Usage
+  /** Model calls that could ask for tools. */
+  readonly steps: number
+  readonly toolCalls: { readonly total: number; readonly failed: number }
+  /** The conversation, without the system message; fit to be sent again with a new user message. */
+  readonly transcript: readonly Message[]
+}
+
+export interface Done {
+  readonly status: 'done'
+  /** The answer; never empty. */
+  readonly output: string
+  /** The limit that forced the answer, where one did. */
+  readonly stoppedBy?: Verdict
+}
+
+export interface Aborted {
+  readonly status: 'aborted'
+  readonly reason: AbortReason
+  /** What happened, for people. */
+  readonly message: string
+  /** The last text of the model in this run, where there is any. */
+  readonly partial?: string
+  /** The error behind it, where there is one. */
+  readonly error?: ErrorInfo
+  /** The limit that led here, where one did. */
+  readonly stoppedBy?: Verdict
+}
+
+export interface Waiting {
+  readonly status: 'waiting'
+  /** The calls on which a person has to decide. */
+  readonly approvals: readonly PendingApproval[]
+}
+
+export interface PendingApproval {
+  readonly callId: string
+  readonly name: string
+  /** Arguments as the model wrote them: JSON text. */
+  readonly arguments: string
+}
+
+/** How the machine ended, or what it waits for. */
+export type Ending = EndingFacts & (Done | Aborted | Waiting)
+
+/** How a run ended. `run()` settles with exactly one. */
+export type Outcome = Ending & {
+  readonly runId: string
+  /** Milliseconds from the start of the run (or of its resumption) to its end. */
+  readonly durationMs: number
+}
+
+/** The ending that a context spells; `Waiting` where it spells none yet. */
+export function endingOf(context: AgentContext): Ending {
+  const { aborted, error, verdict } = context
+  const facts: EndingFacts = {
+    usage: context.usage,
+    steps: context.step,
+    toolCalls: { total: context.toolCalls, failed: context.toolErrors },
+    transcript: context.transcript.toArray(),
+  }
+  const stoppedBy = verdict === undefined ? {} : { stoppedBy: verdict }
+  if (aborted !== undefined) {
+    const partial = lastText(context)
+    return {
+      ...facts,
+      status: 'aborted',
+      ...aborted,
+      ...(partial === undefined ? {} : { partial }),
+      ...(error === undefined ? {} : { error }),
+      ...stoppedBy,
+    }
+  }
+  const approvals = context.calls.filter((open) => open.approval === 'pending').map(pendingApproval)
+  if (approvals.length > 0) return { ...facts, status: 'waiting', approvals }
+  return { ...facts, status: 'done', output: context.reply?.text ?? '', ...stoppedBy }
+}
+
+function pendingApproval({ call }: OpenCall): PendingApproval {
+  return { callId: call.id, name: call.function.name, arguments: call.function.arguments }
+}
+
+/** The newest text of the model since the last user message. */
+function lastText({ reply, transcript }: AgentContext): string | undefined {
+  if (reply !== undefined && reply.text !== '') return reply.text
+  for (let i = transcript.length - 1; i >= 0; i--) {
+    const message = transcript.at(i)
+    if (message?.role === 'user') return undefined
+    if (message?.role === 'assistant' && message.content) return message.content
+  }
+  return undefined
+}

@@ -1,0 +1,220 @@
+import { describeError } from '../errors.ts'
+import { sendableArguments, uniqueId } from '../messages/history.ts'
+import { addUsage, type ModelReply } from '../messages/reply.ts'
+import type { AssistantMessage, ToolCall, ToolMessage } from '../messages/types.ts'
+import type { AgentContext, OpenCall } from './context.ts'
+import type { ModelTurn, ToolAnswer } from './effects.ts'
+import { hasCalls, isAnswer, isRefused } from './guards.ts'
+import { judge } from './limits.ts'
+import type { AbortReason } from './outcome.ts'
+
+/** What happened, folded into the context. Each reducer is pure and returns only what changes. */
+type Change = Partial<AgentContext>
+
+/** A person's word on a call that waits for approval. */
+export interface Decision {
+  readonly callId: string
+  readonly approved: boolean
+  /** Told to the model when the call is rejected. */
+  readonly reason?: string
+}
+
+export function beginStep({ step }: AgentContext): Change {
+  return { step: step + 1 }
+}
+
+export function beginAttempt({ attempt }: AgentContext): Change {
+  return { attempt: attempt + 1 }
+}
+
+export function beginCall(): Change {
+  return { attempt: 0 }
+}
+
+export function recordError(_context: AgentContext, thrown: unknown): Change {
+  return { error: describeError(thrown) }
+}
+
+/** Takes a reply in: its calls become open calls, and what is fit for the transcript enters it. */
+export function recordReply(context: AgentContext, { reply, needsApproval }: ModelTurn): Change {
+  const calls = openCalls(context, reply, needsApproval)
+  const usage = addUsage(context.usage, reply.usage)
+  const received = { ...context, reply, calls, usage, error: undefined }
+  const cutOff = reply.finish === 'length'
+  const whole = hasCalls(received) || isAnswer(received)
+  const malformed = whole && !cutOff ? 0 : context.malformed + 1
+  if (!whole || isRefused(received)) {
+    return {
+      reply,
+      calls: [],
+      usage,
+      error: undefined,
+      malformed,
+      verdict: judge({ ...received, malformed }),
+    }
+  }
+  const transcript = context.transcript.append(assistantMessage(reply, calls))
+  return { reply, calls, usage, error: undefined, malformed, transcript }
+}
+
+/** Takes the closing answer in. Calls that the model made all the same are ignored. */
+export function recordClosingReply(context: AgentContext, { reply }: ModelTurn): Change {
+  const usage = addUsage(context.usage, reply.usage)
+  const transcript =
+    reply.text.trim() === '' ? context.transcript : context.transcript.append(assistantMessage(reply, []))
+  return { reply, usage, error: undefined, transcript }
+}
+
+export function settleCall(
+  { calls }: AgentContext,
+  { position, answer }: { readonly position: number; readonly answer: ToolAnswer },
+): Change {
+  return {
+    calls: calls.map((open, i) => (i === position && open.answer === undefined ? { ...open, answer } : open)),
+  }
+}
+
+/** Notes a person's decision. Deciding a call again, or one that needs no decision, changes nothing. */
+export function recordDecision({ calls }: AgentContext, { callId, approved, reason }: Decision): Change {
+  return {
+    calls: calls.map((open) => {
+      if (open.call.id !== callId || open.approval !== 'pending') return open
+      if (approved) return { ...open, approval: 'approved' }
+      const why = reason === undefined ? '' : ` Reason: ${reason}`
+      return {
+        ...open,
+        approval: 'not_needed',
+        answer: {
+          error: 'denied',
+          content: `Error (denied): a person did not allow this call, and it was not run.${why}`,
+        },
+      }
+    }),
+  }
+}
+
+/** Moves the results of the step into the transcript, in call order, and judges the run. */
+export function recordResults(context: AgentContext): Change {
+  const answers = context.calls.flatMap(({ answer }) => (answer === undefined ? [] : [answer]))
+  const recorded = {
+    transcript: context.transcript.append(...toolMessages(context.calls)),
+    calls: [],
+    errorStreak: answers.reduce(nextErrorStreak, context.errorStreak),
+    toolCalls: context.toolCalls + answers.length,
+    toolErrors: context.toolErrors + answers.filter(({ error }) => error !== undefined).length,
+  }
+  return { ...recorded, verdict: judge({ ...context, ...recorded }) }
+}
+
+/** Ends the run without an answer. Calls that are still open are answered, so that the transcript can go on. */
+export function abort(
+  context: AgentContext,
+  aborted: { readonly reason: AbortReason; readonly message: string },
+): Change {
+  return {
+    aborted,
+    transcript: context.transcript.append(...toolMessages(context.calls)),
+    calls: [],
+  }
+}
+
+export function abortAfterModelError(context: AgentContext, thrown: unknown): Change {
+  const error = describeError(thrown)
+  const tries = context.attempt === 1 ? '' : ` after ${context.attempt} attempts`
+  const change = abort(context, {
+    reason: 'model_error',
+    message: `The model call failed${tries}: ${error.message}`,
+  })
+  return { ...change, error }
+}
+
+export function abortAfterRefusal(context: AgentContext): Change {
+  const said = context.reply?.refusal ?? context.reply?.text
+  return abort(context, {
+    reason: 'content_filter',
+    message: said ? `The model refused: ${said}` : "The provider's content filter stopped the reply.",
+  })
+}
+
+export function abortAfterLimit(context: AgentContext): Change {
+  const { verdict, reply } = context
+  const message = verdict?.evidence ?? 'A limit was reached.'
+  if (verdict?.limit !== 'malformed') return abort(context, { reason: 'limit', message })
+  return abort(context, {
+    reason: reply?.finish === 'length' ? 'truncated_response' : 'empty_response',
+    message,
+  })
+}
+
+export function abortWithoutClosingAnswer(
+  context: AgentContext,
+  failure: { readonly error: unknown } | undefined,
+): Change {
+  const limit = context.verdict === undefined ? '' : ` after the limit "${context.verdict.limit}" was reached`
+  const error = failure === undefined ? undefined : describeError(failure.error)
+  return {
+    ...abort(context, {
+      reason: 'no_closing_answer',
+      message: `No closing answer${limit}: ${error?.message ?? 'the model gave none'}`,
+    }),
+    ...(error === undefined ? {} : { error }),
+  }
+}
+
+function openCalls(
+  { transcript, step }: AgentContext,
+  reply: ModelReply,
+  needsApproval: readonly number[],
+): readonly OpenCall[] {
+  const taken = new Set<string>()
+  return reply.toolCalls.map((call, i) => {
+    const isUsed = (id: string): boolean => taken.has(id) || transcript.hasCall(id)
+    const id = uniqueId(call.id, `call_${step}_${i}`, isUsed)
+    taken.add(id)
+    const named: ToolCall = { ...call, id }
+    if (reply.finish === 'length') return { call: named, approval: 'not_needed', answer: truncated }
+    return { call: named, approval: needsApproval.includes(i) ? 'pending' : 'not_needed' }
+  })
+}
+
+const truncated: ToolAnswer = {
+  error: 'truncated',
+  content:
+    'Error (truncated): your reply was cut off at the output limit, so this call may be incomplete and was not run. ' +
+    'Make a smaller call, or split the work over several calls.',
+}
+
+const cancelled: ToolAnswer = {
+  error: 'cancelled',
+  content:
+    'Error (cancelled): the run was stopped before this call finished. It may or may not have had an effect.',
+}
+
+function assistantMessage(reply: ModelReply, calls: readonly OpenCall[]): AssistantMessage {
+  const { tool_calls: _asSent, ...message } = reply.message
+  if (calls.length === 0) return message as AssistantMessage
+  return {
+    ...message,
+    role: 'assistant',
+    content: reply.message.content,
+    tool_calls: calls.map(({ call }) => ({
+      id: call.id,
+      type: 'function',
+      function: { name: call.function.name, arguments: sendableArguments(call.function.arguments) },
+    })),
+  }
+}
+
+function toolMessages(calls: readonly OpenCall[]): readonly ToolMessage[] {
+  return calls.map(({ call, answer = cancelled }) => ({
+    role: 'tool',
+    tool_call_id: call.id,
+    content: answer.content,
+  }))
+}
+
+/** A person's refusal is no failure of a tool: it leaves the streak as it is. */
+function nextErrorStreak(streak: number, { error }: ToolAnswer): number {
+  if (error === undefined) return 0
+  return error === 'denied' ? streak : streak + 1
+}

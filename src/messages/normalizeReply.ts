@@ -1,0 +1,119 @@
+import { type FinishReason, type ModelReply, noUsage, type Usage } from './reply.ts'
+import type { AssistantMessage, ToolCall } from './types.ts'
+
+/** A chat completion as it arrives: every field may be missing or of another type than the protocol says. */
+export type RawCompletion = unknown
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Turns a chat completion of any provider into one shape. Never throws for what a provider sent. */
+export function normalizeReply(completion: RawCompletion): ModelReply {
+  const body = fieldsOf(completion)
+  const choice = fieldsOf(Array.isArray(body.choices) ? body.choices[0] : undefined)
+  const raw = fieldsOf(choice.message)
+  const { content, tool_calls: rawCalls, function_call: legacyCall, role: _role, ...extras } = raw
+  const text = textOf(content)
+  const toolCalls = callsOf(rawCalls, legacyCall)
+  const refusal = typeof extras.refusal === 'string' && extras.refusal ? extras.refusal : undefined
+  const message: AssistantMessage = {
+    ...withoutNulls(extras),
+    role: 'assistant',
+    content: text === '' ? null : text,
+    ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
+  }
+  return {
+    text,
+    toolCalls,
+    finish: finishOf(choice.finish_reason),
+    usage: usageOf(body.usage),
+    message,
+    ...(refusal === undefined ? {} : { refusal }),
+    ...(typeof body.model === 'string' ? { model: body.model } : {}),
+  }
+}
+
+/** Reads a usage block; what is missing or not a count becomes 0. */
+export function usageOf(raw: unknown): Usage {
+  const usage = fieldsOf(raw)
+  if (raw === undefined || raw === null) return noUsage
+  return {
+    inputTokens: countOf(usage.prompt_tokens),
+    cachedTokens: countOf(fieldsOf(usage.prompt_tokens_details).cached_tokens),
+    outputTokens: countOf(usage.completion_tokens),
+    reasoningTokens: countOf(fieldsOf(usage.completion_tokens_details).reasoning_tokens),
+  }
+}
+
+export function finishOf(raw: unknown): FinishReason {
+  switch (raw) {
+    case 'stop':
+    case 'length':
+    case 'content_filter':
+    case 'tool_calls':
+      return raw
+    case 'function_call':
+      return 'tool_calls'
+    case 'max_tokens':
+      return 'length'
+    default:
+      return 'unknown'
+  }
+}
+
+/** Text of `content`, which may be a string, `null`, or an array of parts. */
+export function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content
+    .map((part) => {
+      if (typeof part === 'string') return part
+      const { text } = fieldsOf(part)
+      return typeof text === 'string' ? text : ''
+    })
+    .join('')
+}
+
+function callsOf(rawCalls: unknown, legacyCall: unknown): ToolCall[] {
+  const entries = Array.isArray(rawCalls) ? rawCalls : []
+  const calls = entries.flatMap((entry) => {
+    const fields = fieldsOf(entry)
+    return callOf(fields.id, fields.function)
+  })
+  return calls.length === 0 ? callOf('', legacyCall) : calls
+}
+
+function callOf(id: unknown, fn: unknown): ToolCall[] {
+  const { name, arguments: args } = fieldsOf(fn)
+  if (typeof name !== 'string') return []
+  return [
+    {
+      id: typeof id === 'string' ? id : '',
+      type: 'function',
+      function: { name, arguments: argumentsText(args) },
+    },
+  ]
+}
+
+/** Arguments as JSON text: some servers send an object where the protocol has a string. */
+function argumentsText(args: unknown): string {
+  if (typeof args === 'string') return args
+  if (args === undefined || args === null) return ''
+  return JSON.stringify(args)
+}
+
+/** Fields that a provider sends empty with every message say nothing, and some providers refuse them back. */
+function withoutNulls(fields: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(fields).filter(
+      ([, value]) => value !== null && !(Array.isArray(value) && value.length === 0),
+    ),
+  )
+}
+
+function countOf(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
+}
+
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+}

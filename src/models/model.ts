@@ -1,0 +1,27 @@
+import type { ModelReply } from '../messages/reply.ts'
+import type { Delta } from '../messages/replyAccumulator.ts'
+import type { Message, ToolSpec } from '../messages/types.ts'
+
+/** A service that calls a language model once. It does not retry: the chart does. */
+export interface Model {
+  /** Names the model in events and outcomes. */
+  readonly id: string
+  /**
+   * @throws ModelError, or anything: what is thrown becomes a failed attempt. Set `retryable: true` on an error for
+   * which another attempt may help, and `retryAfterMs` where the provider says how long to wait.
+   */
+  generate(request: ModelRequest, io: ModelIO): Promise<ModelReply>
+}
+
+export interface ModelRequest {
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolSpec[]
+  readonly toolChoice: 'auto' | 'none' | 'required'
+}
+
+export interface ModelIO {
+  /** Aborted when nobody wants the reply any more. */
+  readonly signal: AbortSignal
+  /** Present where somebody watches: stream, and report each piece of text as it comes. */
+  readonly onDelta?: (delta: Delta) => void
+}

@@ -1,0 +1,55 @@
+import type { ErrorInfo } from '../errors.ts'
+import type { Verdict } from '../machines/limits.ts'
+import type { Outcome } from '../machines/outcome.ts'
+import type { ModelReply } from '../messages/reply.ts'
+import type { Transition } from './pureMachine.ts'
+
+/** Everything that can be seen of a run, in the order in which it happens. The last one is `run.finished`. */
+export type AgentEvent = EventFacts & EventBody
+
+export type EventBody =
+  | { readonly type: 'run.started'; readonly resumed: boolean }
+  | ({ readonly type: 'transition' } & Transition)
+  | ({ readonly type: 'model.started' } & ModelCall)
+  | ({ readonly type: 'model.delta'; readonly text: string } & ModelCall)
+  | ({ readonly type: 'model.finished'; readonly reply: ModelReply; readonly durationMs: number } & ModelCall)
+  | ({ readonly type: 'model.failed'; readonly error: ErrorInfo; readonly durationMs: number } & ModelCall)
+  | ({ readonly type: 'retry.scheduled'; readonly delayMs: number; readonly failures: number } & Placed)
+  | ({ readonly type: 'tool.started'; readonly arguments: string } & ToolExecution)
+  | ({ readonly type: 'tool.progress'; readonly progress: unknown } & ToolExecution)
+  | ({
+      readonly type: 'tool.finished'
+      readonly content: string
+      /** Why the call did not succeed; absent where it did. */
+      readonly error?: string
+      readonly durationMs: number
+    } & ToolExecution)
+  | { readonly type: 'limit.reached'; readonly verdict: Verdict }
+  | { readonly type: 'run.finished'; readonly outcome: Outcome }
+
+interface EventFacts {
+  readonly runId: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
+interface Placed {
+  /** The effect's place in the run, such as `model.3.1` or `tool.3.0`. */
+  readonly place: string
+}
+
+interface ModelCall extends Placed {
+  /** Whether this is the closing call, in which tools are off. */
+  readonly closing: boolean
+}
+
+interface ToolExecution extends Placed {
+  readonly callId: string
+  readonly name: string
+}
+
+/** What an effect reports while it goes on. */
+export type EffectReport =
+  | { readonly type: 'delta'; readonly text: string }
+  | { readonly type: 'progress'; readonly progress: unknown }
+  | { readonly type: 'delay'; readonly delayMs: number }

@@ -1,0 +1,137 @@
+import { messageOf } from '../errors.ts'
+import type { Journal } from '../journal/entry.ts'
+import type { Outcome } from '../machines/outcome.ts'
+import { Driver, type StartingPoint } from './driver.ts'
+import { EventStream } from './eventStream.ts'
+import type { AgentEvent, EffectReport, EventBody } from './events.ts'
+import type { Fold } from './fold.ts'
+import { InProcessHost, type Services } from './inProcessHost.ts'
+import type { Effect } from './pureMachine.ts'
+
+/** A run that is ready to be driven. */
+export interface PreparedRun {
+  readonly id: string
+  readonly fold: Fold
+  readonly from: StartingPoint
+  /** Whether it has begun before, perhaps in another process. */
+  readonly resumed: boolean
+}
+
+export interface ExecutionOptions {
+  readonly services: Services
+  readonly journal?: Journal | undefined
+  /** Each of them can abort the run. */
+  readonly signals: readonly (AbortSignal | undefined)[]
+  readonly onEvent?: ((event: AgentEvent) => void) | undefined
+}
+
+/** A run that can be watched: iterate over its events, await its outcome, or both. */
+export interface Run extends AsyncIterable<AgentEvent> {
+  readonly id: string
+  /** Settles exactly once, and never rejects for what happens at run time. */
+  readonly outcome: Promise<Outcome>
+  /** Stops the run: it settles at once as `aborted` with reason `cancelled`. */
+  abort(message?: string): void
+}
+
+/** Drives a run in this process. */
+export async function execute(run: PreparedRun, options: ExecutionOptions): Promise<Outcome> {
+  const { services, journal, onEvent } = options
+  const startedAt = performance.now()
+  const observe =
+    onEvent && ((body: EventBody) => notify(onEvent, { runId: run.id, at: Date.now(), ...body }))
+  const host = new InProcessHost(
+    services,
+    run.id,
+    observe &&
+      ((effect, report) => {
+        const body = eventOf(effect, report)
+        if (body !== undefined) observe(body)
+      }),
+  )
+  const driver = new Driver(run.fold, {
+    host,
+    record: journal && ((entries) => journal.append(run.id, entries)),
+    observe,
+  })
+  const signals = options.signals.filter((signal) => signal !== undefined)
+  const cancel = (event: Event): void => host.cancel(reasonOf(event.target as AbortSignal))
+  for (const signal of signals) signal.addEventListener('abort', cancel, { once: true })
+  try {
+    observe?.({ type: 'run.started', resumed: run.resumed })
+    const ending = await driver.drive(withCancellation(run.from, signals))
+    const outcome: Outcome = { ...ending, runId: run.id, durationMs: performance.now() - startedAt }
+    observe?.({ type: 'run.finished', outcome })
+    return outcome
+  } finally {
+    for (const signal of signals) signal.removeEventListener('abort', cancel)
+  }
+}
+
+/** Drives a run whose events are read by a consumer. */
+export function watch(id: string, prepared: Promise<PreparedRun>, options: ExecutionOptions): Run {
+  const controller = new AbortController()
+  const abort = (message?: string): void => controller.abort(message)
+  const events = new EventStream(() => abort('The consumer of the events left.'))
+  const outcome = prepared.then((run) =>
+    execute(run, {
+      ...options,
+      signals: [...options.signals, controller.signal],
+      onEvent(event) {
+        events.push(event)
+        options.onEvent?.(event)
+      },
+    }),
+  )
+  const close = (): void => events.close()
+  outcome.then(close, close)
+  return { id, outcome, abort, [Symbol.asyncIterator]: () => events }
+}
+
+/** A signal that was aborted before the run began will not tell so again. */
+function withCancellation(from: StartingPoint, signals: readonly AbortSignal[]): StartingPoint {
+  const aborted = signals.find((signal) => signal.aborted)
+  if (aborted === undefined) return from
+  const message = reasonOf(aborted)
+  return { ...from, happened: [{ type: 'cancelled', ...(message === undefined ? {} : { message }) }] }
+}
+
+/** Why a signal was aborted; nothing where nobody gave a reason. */
+function reasonOf({ reason }: AbortSignal): string | undefined {
+  const nobodySaid = reason === undefined || (reason instanceof DOMException && reason.name === 'AbortError')
+  return nobodySaid ? undefined : messageOf(reason)
+}
+
+/** A watcher that fails costs a warning, not the run. */
+function notify(onEvent: (event: AgentEvent) => void, event: AgentEvent): void {
+  try {
+    onEvent(event)
+  } catch (thrown) {
+    process.emitWarning(`onEvent threw on "${event.type}": ${messageOf(thrown)}`, {
+      code: 'LOOPCHART_ON_EVENT',
+    })
+  }
+}
+
+function eventOf({ kind, place, input }: Effect, report: EffectReport): EventBody | undefined {
+  switch (report.type) {
+    case 'delta':
+      return kind === 'callModel'
+        ? { type: 'model.delta', place, closing: input.toolChoice === 'none', text: report.text }
+        : undefined
+    case 'progress':
+      return kind === 'runTool'
+        ? {
+            type: 'tool.progress',
+            place,
+            callId: input.call.id,
+            name: input.call.function.name,
+            progress: report.progress,
+          }
+        : undefined
+    case 'delay':
+      return kind === 'sleep'
+        ? { type: 'retry.scheduled', place, delayMs: report.delayMs, failures: input.failures }
+        : undefined
+  }
+}

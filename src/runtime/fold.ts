@@ -1,0 +1,134 @@
+import { LoopchartError } from '../errors.ts'
+import type { JournalEntry, RunEvent } from '../journal/entry.ts'
+import type { AgentMachineEvent } from '../machines/agentMachine.ts'
+import type { AgentInput } from '../machines/context.ts'
+import type { AgentSnapshot, Effect, PureMachine, Step, Transition } from './pureMachine.ts'
+
+/** What an event changed. */
+export interface Progress {
+  readonly started: readonly Effect[]
+  /** Places of effects that are no longer wanted. */
+  readonly stopped: readonly string[]
+  readonly transitions: readonly Transition[]
+}
+
+/**
+ * The state of a run as a fold over what has happened to it. It performs nothing, so folding the same events again
+ * (to resume, to replay, to look back) gives the same states and calls nobody.
+ */
+export class Fold {
+  readonly #machine: PureMachine
+  readonly #pending = new Map<string, Effect>()
+  #snapshot: AgentSnapshot
+  /** What the start of the run asked for. */
+  readonly initial: Progress
+
+  constructor(machine: PureMachine, input: AgentInput) {
+    this.#machine = machine
+    const step = machine.start(input)
+    this.#snapshot = step.snapshot
+    this.initial = this.#follow(step)
+  }
+
+  get snapshot(): AgentSnapshot {
+    return this.#snapshot
+  }
+
+  /** Effects that have been asked for and have not settled, by place. */
+  get pending(): ReadonlyMap<string, Effect> {
+    return this.#pending
+  }
+
+  /**
+   * Takes one event in.
+   *
+   * @throws LoopchartError `journal_mismatch` where an effect settles that the machine has not asked for: the
+   * journal was written by an agent that worked otherwise.
+   */
+  apply(event: RunEvent): Progress {
+    const step = this.#machine.step(this.#snapshot, this.#machineEvent(event))
+    this.#snapshot = step.snapshot
+    return this.#follow(step)
+  }
+
+  #machineEvent(event: RunEvent): AgentMachineEvent {
+    switch (event.type) {
+      case 'cancelled':
+        return { type: 'CANCEL', ...(event.message === undefined ? {} : { message: event.message }) }
+      case 'decided':
+        return { type: 'DECIDE', decision: event.decision }
+      default:
+        return this.#settling(event)
+    }
+  }
+
+  /** An actor's completion, as XState itself would report it. */
+  #settling(event: Extract<RunEvent, { place: string }>): AgentMachineEvent {
+    const effect = this.#pending.get(event.place)
+    if (effect === undefined) {
+      throw new LoopchartError(
+        'journal_mismatch',
+        `The journal says that "${event.place}" settled, but at that point this agent asks for ` +
+          `${[...this.#pending.keys()].join(', ') || 'nothing'}. It was recorded by an agent that worked otherwise.`,
+      )
+    }
+    this.#pending.delete(event.place)
+    const { actorId } = effect
+    const completion =
+      event.type === 'settled'
+        ? { type: `xstate.done.actor.${actorId}`, output: event.output, actorId }
+        : { type: `xstate.error.actor.${actorId}`, error: event.error, actorId }
+    // XState's type for events leaves out the completions of invoked actors.
+    return completion as AgentMachineEvent
+  }
+
+  #follow({ started, stopped, transitions }: Step): Progress {
+    const places: string[] = []
+    for (const [place, { actorId }] of this.#pending) {
+      if (stopped.includes(actorId)) places.push(place)
+    }
+    for (const place of places) this.#pending.delete(place)
+    for (const effect of started) this.#pending.set(effect.place, effect)
+    return { started, stopped: places, transitions }
+  }
+}
+
+/** A journal folded up, with what a crash left open. */
+export interface Folded {
+  readonly fold: Fold
+  /** Effects to start now. */
+  readonly unstarted: readonly Effect[]
+  /** Tool calls that had begun and did not report: whether they had an effect is unknown. */
+  readonly inDoubt: readonly Effect[]
+  /** Whether the journal records the end of the run. */
+  readonly ended: boolean
+}
+
+/** @throws LoopchartError `journal_invalid` where the journal does not begin with its start. */
+export function foldJournal(machine: PureMachine, entries: readonly JournalEntry[], runId: string): Folded {
+  const [first, ...rest] = entries
+  if (first?.type !== 'started') {
+    throw new LoopchartError('journal_invalid', `The journal of run ${runId} does not begin with "started".`)
+  }
+  if (first.version !== 1) {
+    throw new LoopchartError(
+      'journal_invalid',
+      `The journal of run ${runId} has version ${first.version}; this Loopchart reads version 1. Update Loopchart.`,
+    )
+  }
+  const fold = new Fold(machine, first.input)
+  const begun = new Set<string>()
+  let ended = false
+  for (const entry of rest) {
+    if (entry.type === 'event') fold.apply(entry.event)
+    else if (entry.type === 'intent') begun.add(entry.place)
+    else if (entry.type === 'ended') ended = true
+  }
+  const pending = [...fold.pending.values()]
+  return {
+    fold,
+    unstarted: pending.filter(({ place }) => !begun.has(place)),
+    inDoubt: pending.filter(({ place }) => begun.has(place)),
+    ended,
+  }
+}

@@ -1,0 +1,15 @@
+import type { RunEvent } from '../journal/entry.ts'
+import type { Effect } from './pureMachine.ts'
+
+/**
+ * Performs what the machine asks for and says what happened next. There is one that works in this process; a durable
+ * engine is another.
+ */
+export interface Host {
+  /** Begins an effect; its settling comes out of `next`. */
+  start(effect: Effect): void
+  /** Nobody wants the effect any more. It is told to stop, and nothing is heard of it again. */
+  stop(place: string): void
+  /** Resolves with the next thing that happened. */
+  next(): Promise<RunEvent>
+}

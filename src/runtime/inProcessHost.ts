@@ -1,0 +1,108 @@
+import { describeError } from '../errors.ts'
+import type { RunEvent } from '../journal/entry.ts'
+import type { EffectKind, EffectMap } from '../machines/effects.ts'
+import type { EffectReport } from './events.ts'
+import type { Host } from './host.ts'
+import type { Effect } from './pureMachine.ts'
+
+/** What an effect is performed with. */
+export interface EffectIO {
+  /** Aborted when nobody wants the effect any more. */
+  readonly signal: AbortSignal
+  /** The run for which it is performed. */
+  readonly runId: string
+  /** Whether anybody watches: text need not be streamed otherwise. */
+  readonly watched: boolean
+  /** Reports what goes on meanwhile. */
+  report(report: EffectReport): void
+}
+
+/** The functions behind the chart's actors. */
+export type Services = {
+  readonly [Kind in EffectKind]: (
+    input: EffectMap[Kind]['input'],
+    io: EffectIO,
+  ) => Promise<EffectMap[Kind]['output']>
+}
+
+/** Runs effects in this process, all at once, and reports them in the order in which they settle. */
+export class InProcessHost implements Host {
+  readonly #services: Services
+  readonly #runId: string
+  readonly #report: ((effect: Effect, report: EffectReport) => void) | undefined
+  readonly #running = new Map<string, AbortController>()
+  readonly #happened: RunEvent[] = []
+  #wake: ((event: RunEvent) => void) | undefined
+
+  constructor(
+    services: Services,
+    runId: string,
+    report: ((effect: Effect, report: EffectReport) => void) | undefined,
+  ) {
+    this.#services = services
+    this.#runId = runId
+    this.#report = report
+  }
+
+  start(effect: Effect): void {
+    const { place } = effect
+    const controller = new AbortController()
+    this.#running.set(place, controller)
+    const settle = (event: RunEvent): void => {
+      // What was stopped, or replaced by a later effect at the same place, has nothing more to say.
+      if (this.#running.get(place) !== controller) return
+      this.#running.delete(place)
+      this.#push(event)
+    }
+    this.#perform(effect, controller.signal).then(
+      (output) => settle({ type: 'settled', place, output }),
+      (thrown) => settle({ type: 'failed', place, error: describeError(thrown) }),
+    )
+  }
+
+  stop(place: string): void {
+    const controller = this.#running.get(place)
+    if (controller === undefined) return
+    this.#running.delete(place)
+    controller.abort()
+  }
+
+  next(): Promise<RunEvent> {
+    const event = this.#happened.shift()
+    if (event !== undefined) return Promise.resolve(event)
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+
+  /** Tells the run that it is cancelled, ahead of anything else that has happened. */
+  cancel(message?: string): void {
+    this.#push({ type: 'cancelled', ...(message === undefined ? {} : { message }) }, true)
+  }
+
+  async #perform(effect: Effect, signal: AbortSignal): Promise<unknown> {
+    const io: EffectIO = {
+      signal,
+      runId: this.#runId,
+      watched: this.#report !== undefined,
+      report: (report) => {
+        if (!signal.aborted) this.#report?.(effect, report)
+      },
+    }
+    // Each kind has its own input; the compiler cannot follow that through a lookup.
+    const service = this.#services[effect.kind] as (input: Effect['input'], io: EffectIO) => Promise<unknown>
+    return service(effect.input, io)
+  }
+
+  #push(event: RunEvent, first = false): void {
+    const wake = this.#wake
+    if (wake !== undefined) {
+      this.#wake = undefined
+      wake(event)
+    } else if (first) {
+      this.#happened.unshift(event)
+    } else {
+      this.#happened.push(event)
+    }
+  }
+}

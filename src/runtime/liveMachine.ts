@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto'
+import { type AnyActorRef, fromPromise } from 'xstate'
+import type { AgentMachine } from '../machines/agentMachine.ts'
+import type { AgentContext } from '../machines/context.ts'
+import type { EffectKind, EffectMap } from '../machines/effects.ts'
+import type { Memory } from '../memory/memory.ts'
+import type { Services } from './inProcessHost.ts'
+
+/**
+ * The machine with actors that do the work, so that it runs live: under `createActor`, in any XState inspector, or
+ * invoked by a machine of the user's.
+ */
+export function provideServices(machine: AgentMachine, services: Services, memory: Memory): AgentMachine {
+  return machine.provide({
+    actors: {
+      callModel: live('callModel'),
+      runTool: live('runTool'),
+      compact: live('compact'),
+      sleep: live('sleep'),
+    },
+    guards: { contextOverBudget: ({ context }) => isOverBudget(memory, context) },
+  })
+
+  function live<Kind extends EffectKind>(kind: Kind) {
+    return fromPromise<EffectMap[Kind]['output'], EffectMap[Kind]['input']>(({ input, signal, self }) =>
+      services[kind](input, { signal, runId: runIdOf(self), watched: false, report: () => {} }),
+    )
+  }
+}
+
+/** Guards are total: a memory that fails to answer is taken to have room, and the provider has the last word. */
+function isOverBudget(memory: Memory, context: AgentContext): boolean {
+  try {
+    return memory.needsCompaction?.(context.transcript.toArray(), context.memory) ?? false
+  } catch {
+    return false
+  }
+}
+
+const runIds = new WeakMap<AnyActorRef, string>()
+
+/** One id for all actors of a live run, unlike any other's, for idempotency keys. */
+function runIdOf(effect: AnyActorRef): string {
+  const run = effect._parent ?? effect
+  let id = runIds.get(run)
+  if (id === undefined) {
+    id = randomUUID()
+    runIds.set(run, id)
+  }
+  return id
+}

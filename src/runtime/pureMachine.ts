@@ -1,0 +1,125 @@
+import {
+  type ActorScope,
+  type AnyTransitionDefinition,
+  createActor,
+  type ExecutableActionObject,
+  type SnapshotFrom,
+} from 'xstate'
+import type { AgentMachine, AgentMachineEvent } from '../machines/agentMachine.ts'
+import type { AgentInput } from '../machines/context.ts'
+import type { EffectKind, EffectMap } from '../machines/effects.ts'
+
+export type AgentSnapshot = SnapshotFrom<AgentMachine>
+
+/** An effect that the machine asks for. `place` says where in the run, the same in every replay. */
+export type Effect = {
+  [Kind in EffectKind]: {
+    readonly kind: Kind
+    readonly place: string
+    /** The id of the actor that stands for it on the chart. */
+    readonly actorId: string
+    readonly input: EffectMap[Kind]['input']
+  }
+}[EffectKind]
+
+/** One edge of the chart that was taken. */
+export interface Transition {
+  readonly from: string
+  /** Absent where the transition stays in its state. */
+  readonly to?: string
+  /** The guard that let it pass; absent where the edge has none. */
+  readonly guard?: string
+  /** What set it off: an event's type, `always` for an edge that needs none. */
+  readonly event: string
+}
+
+/** What one event did to the machine. */
+export interface Step {
+  readonly snapshot: AgentSnapshot
+  readonly started: readonly Effect[]
+  /** Ids of actors that the machine no longer wants. */
+  readonly stopped: readonly string[]
+  readonly transitions: readonly Transition[]
+}
+
+/**
+ * The machine as a pure function. Nothing is run: the actors that it would start come back as effects.
+ *
+ * This does what XState's `initialTransition` and `transition` do, with one scope for all calls, because making a
+ * scope takes longer than a transition. Calls are synchronous, so concurrent runs can share one.
+ */
+export class PureMachine {
+  readonly #machine: AgentMachine
+  readonly #scope: ActorScope<AgentSnapshot, AgentMachineEvent>
+  #started: Effect[] = []
+  #stopped: string[] = []
+  #transitions: Transition[] = []
+
+  constructor(machine: AgentMachine) {
+    this.#machine = machine
+    const self = createActor(machine, {
+      input: '',
+      inspect: (inspected) => {
+        if (inspected.type !== '@xstate.microstep') return
+        for (const transition of inspected._transitions) this.#transitions.push(describe(transition))
+      },
+    })
+    this.#scope = {
+      self,
+      id: self.id,
+      sessionId: self.sessionId,
+      system: self.system,
+      logger: () => {},
+      defer: () => {},
+      emit: () => {},
+      stopChild: () => {},
+      actionExecutor: (action) => {
+        if (action.type === 'xstate.spawnChild') this.#started.push(effectOf(action))
+        else if (action.type === 'xstate.stopChild') this.#stopped.push(actorIdOf(action))
+      },
+    }
+  }
+
+  start(input: AgentInput): Step {
+    return this.#collect(() => this.#machine.getInitialSnapshot(this.#scope, input))
+  }
+
+  step(snapshot: AgentSnapshot, event: AgentMachineEvent): Step {
+    return this.#collect(() => this.#machine.transition(snapshot, event, this.#scope))
+  }
+
+  #collect(next: () => AgentSnapshot): Step {
+    this.#started = []
+    this.#stopped = []
+    this.#transitions = []
+    const snapshot = next()
+    return { snapshot, started: this.#started, stopped: this.#stopped, transitions: this.#transitions }
+  }
+}
+
+/** The effect behind the action that starts an actor. XState types its parameters for all actors alike. */
+function effectOf({ params }: ExecutableActionObject): Effect {
+  const { id, src, input } = params as { id: string; src: EffectKind; input: { place: string } }
+  return { kind: src, place: input.place, actorId: id, input } as Effect
+}
+
+/** `stopChild` comes with the actor itself. */
+function actorIdOf({ params }: ExecutableActionObject): string {
+  return (params as unknown as { id: string } | undefined)?.id ?? ''
+}
+
+function describe({ source, target, guard, eventType }: AnyTransitionDefinition): Transition {
+  const to = target?.[0]
+  const guardName = typeof guard === 'string' ? guard : typeof guard === 'object' ? guard.type : guard?.name
+  return {
+    from: stateName(source.id),
+    ...(to === undefined ? {} : { to: stateName(to.id) }),
+    ...(guardName === undefined ? {} : { guard: guardName }),
+    event: eventType === '' ? 'always' : eventType,
+  }
+}
+
+/** `agent.thinking.calling` as `thinking.calling`. */
+function stateName(id: string): string {
+  return id.slice(id.indexOf('.') + 1)
+}

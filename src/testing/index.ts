@@ -1,0 +1,9 @@
+export { findViolations, type Rule, type Violation } from '../messages/invariants.ts'
+export {
+  HANG,
+  type ScriptedCall,
+  type ScriptedModel,
+  type ScriptedReply,
+  type ScriptedStep,
+  scriptedModel,
+} from './scriptedModel.ts'

@@ -1,0 +1,94 @@
+import { toJSONSchema, type ZodType, type z } from 'zod'
+import { MisuseError, messageOf } from '../errors.ts'
+import type { JsonSchema } from '../messages/types.ts'
+import type { ParsedArguments, Tool, ToolContext } from './tool.ts'
+
+/** Milliseconds after which a tool call is given up, unless the tool says otherwise. */
+export const DEFAULT_TOOL_TIMEOUT_MS = 30_000
+
+/** Names that providers accept. https://platform.openai.com/docs/api-reference/chat/create (tools.function.name) */
+const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/
+
+export interface ToolDefinition<Schema extends ZodType> {
+  /** How the model calls it: 1 to 64 letters, digits, `_` or `-`. */
+  readonly name: string
+  /** What it does and when to use it, for the model. */
+  readonly description: string
+  /** A zod object. Arguments are validated with it before `run` is called. */
+  readonly input: Schema
+  /** Milliseconds after which a call is given up; its signal is aborted. Default: 30000. */
+  readonly timeoutMs?: number
+  /** Whether running twice with one `idempotencyKey` is harmless. Default: false. */
+  readonly idempotent?: boolean
+  /** Whether a person has to approve a call before it runs. Default: false. */
+  readonly needsApproval?: boolean | ((args: z.output<Schema>) => boolean)
+  /**
+   * Does the work. What it returns is shown to the model: a string as it is, anything else as JSON. What it throws
+   * is shown to the model as an error.
+   */
+  readonly run: (args: z.output<Schema>, context: ToolContext) => unknown
+}
+
+/**
+ * Defines a tool.
+ *
+ * @throws MisuseError `invalid_tool` for a bad name, a schema that is not an object, or one that JSON Schema cannot
+ * express.
+ */
+export function defineTool<Schema extends ZodType>(definition: ToolDefinition<Schema>): Tool {
+  const { name, description, input, timeoutMs = DEFAULT_TOOL_TIMEOUT_MS, needsApproval = false } = definition
+  if (!TOOL_NAME.test(name)) {
+    throw new MisuseError(
+      'invalid_tool',
+      `Tool name ${JSON.stringify(name)} is not valid: use 1 to 64 letters, digits, "_" or "-".`,
+    )
+  }
+  if (!(timeoutMs > 0)) {
+    throw new MisuseError('invalid_tool', `Tool "${name}": timeoutMs must be above 0, not ${timeoutMs}.`)
+  }
+  return {
+    name,
+    description,
+    parameters: parametersOf(name, input),
+    timeoutMs,
+    idempotent: definition.idempotent ?? false,
+    needsApproval:
+      typeof needsApproval === 'function' ? (args) => needsApproval(args as z.output<Schema>) : needsApproval,
+    parse: (args) => parse(input, args),
+    run: (args, context) => definition.run(args as z.output<Schema>, context),
+  }
+}
+
+function parametersOf(name: string, input: ZodType): JsonSchema {
+  let schema: JsonSchema
+  try {
+    schema = toJSONSchema(input, { io: 'input' }) as JsonSchema
+  } catch (cause) {
+    throw new MisuseError(
+      'invalid_tool',
+      `Tool "${name}": its input cannot be shown to a model as JSON Schema (${messageOf(cause)}). ` +
+        'Use a schema whose input is plain JSON, and convert inside run.',
+      { cause },
+    )
+  }
+  if (schema.type !== 'object') {
+    throw new MisuseError(
+      'invalid_tool',
+      `Tool "${name}": input must be an object schema such as z.object({ … }), because providers accept nothing else.`,
+    )
+  }
+  const { $schema: _dialect, ...parameters } = schema
+  return parameters
+}
+
+function parse(input: ZodType, args: unknown): ParsedArguments {
+  const parsed = input.safeParse(args)
+  if (parsed.success) return { ok: true, value: parsed.data }
+  return {
+    ok: false,
+    issues: parsed.error.issues.map((issue) => {
+      const path = issue.path.map(String).join('.')
+      return path === '' ? issue.message : `${path}: ${issue.message}`
+    }),
+  }
+}

@@ -1,0 +1,142 @@
+import { messageOf } from '../errors.ts'
+import type { ToolCall } from '../messages/types.ts'
+import { renderResult } from './renderResult.ts'
+import type { Tool, ToolErrorCode, ToolResult } from './tool.ts'
+
+/** How much of unreadable arguments is shown back to the model, in characters. */
+const SHOWN_ARGUMENTS = 300
+
+/** What a call is run with. `signal` ends the run or the step that wanted the call. */
+export interface ExecutionContext {
+  readonly signal: AbortSignal
+  readonly idempotencyKey: string
+  emit(progress: unknown): void
+}
+
+/**
+ * Runs one call and says what came of it, in words for the model. Never rejects: an unknown tool, arguments that do
+ * not fit and anything that a tool throws are results. Never waits for a deaf tool: the call is raced with its
+ * signal and its timeout, and what it returns later is dropped.
+ */
+export async function executeTool(
+  call: ToolCall,
+  tools: ReadonlyMap<string, Tool>,
+  context: ExecutionContext,
+): Promise<ToolResult> {
+  const tool = tools.get(call.function.name)
+  if (tool === undefined) return unknownTool(call.function.name, tools)
+  try {
+    const read = readArguments(call, tool)
+    return read.ok ? await runRaced(tool, read.value, context) : read.result
+  } catch (thrown) {
+    // A schema's own code (a refinement, a transform) may throw.
+    return toolError('failed', `${tool.name} failed: ${nameAndMessage(thrown)}`)
+  }
+}
+
+/** Whether a person has to approve this call. Calls that cannot run need no approval: their error goes to the model. */
+export function callNeedsApproval(call: ToolCall, tools: ReadonlyMap<string, Tool>): boolean {
+  const tool = tools.get(call.function.name)
+  if (tool === undefined || tool.needsApproval === false) return false
+  try {
+    const read = readArguments(call, tool)
+    if (!read.ok) return false
+    return tool.needsApproval === true || tool.needsApproval(read.value)
+  } catch {
+    // A predicate that fails must not let a dangerous call through.
+    return true
+  }
+}
+
+type ReadArguments =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly result: ToolResult }
+
+/** Arguments parsed and validated, or the error that tells the model what to mend. */
+function readArguments(call: ToolCall, tool: Tool): ReadArguments {
+  const text = call.function.arguments
+  let json: unknown
+  try {
+    json = text.trim() === '' ? {} : JSON.parse(text)
+  } catch (error) {
+    return failure(
+      'invalid_json',
+      `The arguments of ${tool.name} are not valid JSON (${messageOf(error)}). The tool was not run. ` +
+        `You sent: ${shorten(text)}\nSend one JSON object that fits this schema: ${JSON.stringify(tool.parameters)}`,
+    )
+  }
+  const parsed = tool.parse(json)
+  if (parsed.ok) return parsed
+  return failure(
+    'invalid_arguments',
+    `The arguments of ${tool.name} do not fit its schema. The tool was not run.\n` +
+      parsed.issues.map((issue) => `- ${issue}`).join('\n') +
+      `\nYou sent: ${shorten(text)}\nMend this and call the tool again.`,
+  )
+}
+
+function runRaced(tool: Tool, args: unknown, context: ExecutionContext): Promise<ToolResult> {
+  const controller = new AbortController()
+  return new Promise((resolve) => {
+    const settle = (result: ToolResult): void => {
+      clearTimeout(timer)
+      context.signal.removeEventListener('abort', cancel)
+      resolve(result)
+    }
+    const cancel = (): void => {
+      controller.abort(context.signal.reason)
+      settle(toolError('cancelled', `${tool.name} was cancelled. It may or may not have had an effect.`))
+    }
+    const timer = setTimeout(() => {
+      controller.abort(new DOMException(`${tool.name} took too long`, 'TimeoutError'))
+      settle(
+        toolError(
+          'timeout',
+          `${tool.name} did not finish within ${tool.timeoutMs} ms and was given up. It may still have had an effect.`,
+        ),
+      )
+    }, tool.timeoutMs)
+    if (context.signal.aborted) return cancel()
+    context.signal.addEventListener('abort', cancel, { once: true })
+    // A tool may throw before it returns a promise; an async function catches both.
+    const run = async (): Promise<unknown> =>
+      tool.run(args, {
+        signal: controller.signal,
+        idempotencyKey: context.idempotencyKey,
+        emit: (progress) => context.emit(progress),
+      })
+    run().then(
+      (value) => settle({ content: renderResult(value) }),
+      (thrown) => settle(toolError('failed', `${tool.name} failed: ${nameAndMessage(thrown)}`)),
+    )
+  })
+}
+
+function unknownTool(name: string, tools: ReadonlyMap<string, Tool>): ToolResult {
+  const names = [...tools.keys()]
+  return toolError(
+    'unknown_tool',
+    `There is no tool named ${JSON.stringify(name)}. ` +
+      (names.length === 0 ? 'No tools are available.' : `Available tools: ${names.join(', ')}.`),
+  )
+}
+
+/** An error as the model sees it: a fixed opening with the code, then what to do about it. */
+export function toolError(error: ToolErrorCode, text: string): ToolResult {
+  return { content: `Error (${error}): ${text}`.toWellFormed(), error }
+}
+
+function failure(error: ToolErrorCode, text: string): ReadArguments {
+  return { ok: false, result: toolError(error, text) }
+}
+
+function nameAndMessage(thrown: unknown): string {
+  const message = messageOf(thrown)
+  return thrown instanceof Error && thrown.name !== 'Error' ? `${thrown.name}: ${message}` : message
+}
+
+function shorten(text: string): string {
+  return text.length <= SHOWN_ARGUMENTS
+    ? text
+    : `${text.slice(0, SHOWN_ARGUMENTS)}… (${text.length} characters)`
+}
