@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { delay } from './delay.ts'
 import type { Memory } from './memory/memory.ts'
 import type { Message } from './messages/types.ts'
 import type { Model } from './models/model.ts'
@@ -57,7 +57,7 @@ export function servicesOf({ model, tools, instructions, memory }: Parts): Servi
     async sleep({ failures, retryAfterMs }, { signal, report }) {
       const delayMs = Math.min(BACKOFF_CAP_MS, retryAfterMs ?? fullJitter(failures))
       report({ type: 'delay', delayMs })
-      await delay(delayMs, undefined, { signal })
+      await delay(delayMs, signal)
       return undefined
     },
   }

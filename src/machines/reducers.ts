@@ -37,24 +37,22 @@ export function recordError(_context: AgentContext, thrown: unknown): Change {
 
 /** Takes a reply in: its calls become open calls, and what is fit for the transcript enters it. */
 export function recordReply(context: AgentContext, { reply, needsApproval }: ModelTurn): Change {
-  const calls = openCalls(context, reply, needsApproval)
-  const usage = addUsage(context.usage, reply.usage)
-  const received = { ...context, reply, calls, usage, error: undefined }
-  const cutOff = reply.finish === 'length'
-  const whole = hasCalls(received) || isAnswer(received)
-  const malformed = whole && !cutOff ? 0 : context.malformed + 1
-  if (!whole || isRefused(received)) {
-    return {
-      reply,
-      calls: [],
-      usage,
-      error: undefined,
-      malformed,
-      verdict: judge({ ...received, malformed }),
-    }
+  const received = {
+    reply,
+    calls: openCalls(context, reply, needsApproval),
+    usage: addUsage(context.usage, reply.usage),
+    error: undefined,
   }
-  const transcript = context.transcript.append(assistantMessage(reply, calls))
-  return { reply, calls, usage, error: undefined, malformed, transcript }
+  const next = { ...context, ...received }
+  if (isRefused(next)) return { ...received, calls: [] }
+  const isWhole = hasCalls(next) || isAnswer(next)
+  const malformed = isWhole && reply.finish !== 'length' ? 0 : context.malformed + 1
+  if (!isWhole) return { ...received, malformed, verdict: judge({ ...next, malformed }) }
+  return {
+    ...received,
+    malformed,
+    transcript: context.transcript.append(assistantMessage(reply, next.calls)),
+  }
 }
 
 /** Takes the closing answer in. Calls that the model made all the same are ignored. */

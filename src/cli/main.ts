@@ -1,0 +1,100 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
+import { MisuseError, messageOf } from '../errors.ts'
+import { agentDiagram } from '../graph/index.ts'
+import { type AskOptions, missingQuestion, parseCommand, USAGE } from './arguments.ts'
+import { chat } from './chat.ts'
+import { connect } from './connection.ts'
+import { EXIT, Session } from './session.ts'
+
+const { stdin, stdout, stderr, argv, env } = process
+
+// A reader that leaves early (`loopchart … | head`) is no error.
+stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.aborted)
+})
+
+process.exitCode = await main().catch((error: unknown) => {
+  stderr.write(`loopchart: ${messageOf(error)}\n`)
+  if (!(error instanceof MisuseError) || argv.includes('--verbose')) stderr.write(`${stackOf(error)}\n`)
+  return error instanceof MisuseError ? EXIT.misuse : EXIT.aborted
+})
+
+async function main(): Promise<number> {
+  const command = parseCommand(argv.slice(2))
+  switch (command.name) {
+    case 'help':
+      stdout.write(`${USAGE}\n`)
+      return EXIT.done
+    case 'version':
+      stdout.write(`${version()}\n`)
+      return EXIT.done
+    case 'graph':
+      stdout.write(`${agentDiagram()}\n`)
+      return EXIT.done
+    case 'ask':
+      return ask(command, command.question)
+    case 'chat':
+      if (stdin.isTTY && !command.json) return openChat(command)
+      return ask(command, await questionFromInput())
+  }
+}
+
+async function ask(options: AskOptions, question: string): Promise<number> {
+  const connection = await connect(options, env)
+  const interruption = interruptible()
+  try {
+    const session = new Session(connection, options, { stdout, stderr })
+    session.greet(version())
+    return await session.ask(question, interruption.signal)
+  } finally {
+    interruption.dispose()
+    await connection.close()
+  }
+}
+
+async function openChat(options: AskOptions): Promise<number> {
+  const connection = await connect(options, env)
+  try {
+    const session = new Session(connection, options, { stdout, stderr })
+    session.greet(version())
+    await chat(session, stdin, stdout)
+    return EXIT.done
+  } finally {
+    await connection.close()
+  }
+}
+
+async function questionFromInput(): Promise<string> {
+  const question = (await text(stdin)).trim()
+  if (question === '') throw missingQuestion()
+  return question
+}
+
+/** The first Ctrl-C (or a polite kill) aborts the run cleanly; the second one is left to the system. */
+function interruptible(): { readonly signal: AbortSignal; dispose(): void } {
+  const controller = new AbortController()
+  const interrupt = (): void => {
+    dispose()
+    controller.abort()
+  }
+  const dispose = (): void => {
+    process.off('SIGINT', interrupt)
+    process.off('SIGTERM', interrupt)
+  }
+  process.on('SIGINT', interrupt)
+  process.on('SIGTERM', interrupt)
+  return { signal: controller.signal, dispose }
+}
+
+function version(): string {
+  const { version: current } = JSON.parse(
+    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+  ) as { version: string }
+  return current
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? '') : ''
+}

@@ -1,0 +1,6 @@
+export { calculate } from './calculate.ts'
+export { convertUnits } from './convertUnits.ts'
+export { type OfflineEndpoint, type OfflineEndpointOptions, startOfflineEndpoint } from './endpoint.ts'
+export { exampleTools } from './exampleTools.ts'
+export { getTime } from './getTime.ts'
+export { getWeather } from './getWeather.ts'

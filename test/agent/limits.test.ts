@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest'
+import { createAgent, ModelError } from '../../src/index.ts'
+import { type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
+import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
+import { countingAdd, throwing } from '../support/tools.ts'
+
+const adding: ScriptedStep = { calls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }
+const failing: ScriptedStep = { calls: [{ name: 'fail' }] }
+const tools = () => [countingAdd(), throwing(new Error('no'))]
+
+describe('the limit of steps', () => {
+  it('concludes with an answer when it is reached, outside the step budget', async () => {
+    const model = scriptedModel([adding, adding, 'What I know: 3.'])
+    const outcome = expectDone(await createAgent({ model, tools: tools(), limits: { steps: 2 } }).run('go'))
+    expect(outcome.output).toBe('What I know: 3.')
+    expect(outcome.steps).toBe(2)
+    expect(outcome.stoppedBy).toMatchObject({ limit: 'steps', max: 2, reaction: 'conclude' })
+    model.assertFinished()
+  })
+
+  it('is 8 by default', async () => {
+    const model = scriptedModel([...Array<ScriptedStep>(8).fill(adding), 'enough'])
+    const outcome = expectDone(await createAgent({ model, tools: tools() }).run('go'))
+    expect(outcome).toMatchObject({ steps: 8, stoppedBy: { limit: 'steps', max: 8 } })
+  })
+
+  it('leaves an answer at the last step alone', async () => {
+    const model = scriptedModel([adding, 'in time'])
+    const outcome = expectDone(await createAgent({ model, tools: tools(), limits: { steps: 2 } }).run('go'))
+    expect(outcome.stoppedBy).toBeUndefined()
+  })
+
+  it('can be set for a single run', async () => {
+    const model = scriptedModel([adding, 'closing'])
+    const agent = createAgent({ model, tools: tools() })
+    const outcome = expectDone(await agent.run({ messages: 'go', limits: { steps: 1 } }))
+    expect(outcome.stoppedBy).toMatchObject({ limit: 'steps', max: 1 })
+  })
+
+  it('shows the closing call no tools, and the results of the last step', async () => {
+    const model = scriptedModel([adding, 'closing'])
+    await createAgent({ model, tools: tools(), limits: { steps: 1 } }).run('go')
+    const closing = model.requests[1]
+    expect(closing?.tools).toEqual([])
+    expect(closing?.toolChoice).toBe('none')
+    expect(closing?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user'])
+    expect(closing?.messages.at(-1)?.content).toContain('Answer the last request now')
+  })
+
+  it('keeps the closing note out of the transcript', async () => {
+    const model = scriptedModel([adding, 'closing'])
+    const outcome = await createAgent({ model, tools: tools(), limits: { steps: 1 } }).run('go')
+    expect(outcome.transcript.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant'])
+    expectSendable(outcome)
+  })
+
+  it('ignores calls that the model makes in its closing answer', async () => {
+    const add = countingAdd()
+    const model = scriptedModel([
+      adding,
+      { text: 'closing', calls: [{ name: 'add', arguments: { a: 1, b: 2 } }] },
+    ])
+    const outcome = expectDone(await createAgent({ model, tools: [add], limits: { steps: 1 } }).run('go'))
+    expect(outcome.output).toBe('closing')
+    expect(add.runs).toHaveLength(1)
+    expectSendable(outcome)
+  })
+
+  it('aborts where the closing call gives no answer', async () => {
+    const model = scriptedModel([adding, { calls: [{ name: 'add' }] }])
+    const outcome = expectAborted(
+      await createAgent({ model, tools: tools(), limits: { steps: 1 } }).run('go'),
+    )
+    expect(outcome.reason).toBe('no_closing_answer')
+    expect(outcome.stoppedBy?.limit).toBe('steps')
+    expectSendable(outcome)
+  })
+
+  it('tries the closing call again after an error that may pass', async () => {
+    const busy = new ModelError('overloaded', 'busy', { retryable: true, retryAfterMs: 0 })
+    const model = scriptedModel([adding, busy, 'closing'])
+    const outcome = expectDone(await createAgent({ model, tools: tools(), limits: { steps: 1 } }).run('go'))
+    expect(outcome.output).toBe('closing')
+  })
+
+  it('tells which error kept the closing answer away', async () => {
+    const model = scriptedModel([
+      adding,
+      new ModelError('bad_request', 'no such thing', { retryable: false }),
+    ])
+    const outcome = expectAborted(
+      await createAgent({ model, tools: tools(), limits: { steps: 1 } }).run('go'),
+    )
+    expect(outcome).toMatchObject({ reason: 'no_closing_answer', error: { code: 'bad_request' } })
+    expect(outcome.message).toBe('No closing answer after the limit "steps" was reached: no such thing')
+  })
+
+  it('also ends a run whose last permitted reply was empty', async () => {
+    const model = scriptedModel([adding, { text: '' }, 'closing'])
+    const outcome = expectDone(await createAgent({ model, tools: tools(), limits: { steps: 2 } }).run('go'))
+    expect(outcome.stoppedBy?.limit).toBe('steps')
+  })
+
+  it('can be switched off', async () => {
+    const model = scriptedModel([...Array<ScriptedStep>(50).fill(adding), 'enough'])
+    const limits = { steps: Number.POSITIVE_INFINITY }
+    expect(expectDone(await createAgent({ model, tools: tools(), limits }).run('go')).steps).toBe(51)
+  })
+})
+
+describe('the limit of errors in a row', () => {
+  it('concludes after three failed calls, by default', async () => {
+    const model = scriptedModel([failing, failing, failing, 'It does not work.'])
+    const outcome = expectDone(await createAgent({ model, tools: tools() }).run('go'))
+    expect(outcome.stoppedBy).toMatchObject({
+      limit: 'errorStreak',
+      max: 3,
+      evidence: '3 tool calls in a row failed',
+    })
+    expect(outcome.toolCalls).toEqual({ total: 3, failed: 3 })
+  })
+
+  it('is reset by a success', async () => {
+    const model = scriptedModel([failing, failing, adding, failing, failing, 'ok'])
+    expect(expectDone(await createAgent({ model, tools: tools() }).run('go')).stoppedBy).toBeUndefined()
+  })
+
+  it('counts over all tools, so that alternating failures do not slip through', async () => {
+    const model = scriptedModel([failing, { calls: [{ name: 'nope' }] }, failing, 'enough'])
+    const outcome = expectDone(await createAgent({ model, tools: tools() }).run('go'))
+    expect(outcome.stoppedBy?.limit).toBe('errorStreak')
+  })
+
+  it('counts parallel calls that jump over it', async () => {
+    const four = { calls: Array.from({ length: 4 }, () => ({ name: 'fail' })) }
+    const outcome = expectDone(
+      await createAgent({ model: scriptedModel([four, 'enough']), tools: tools() }).run('go'),
+    )
+    expect(outcome.stoppedBy).toMatchObject({
+      limit: 'errorStreak',
+      evidence: '4 tool calls in a row failed',
+    })
+  })
+
+  it('runs no tool after it has fired', async () => {
+    const add = countingAdd()
+    const model = scriptedModel([
+      { calls: [{ name: 'nope' }] },
+      { text: 'closing', calls: [{ name: 'add', arguments: { a: 1, b: 2 } }] },
+    ])
+    await createAgent({ model, tools: [add], limits: { errorStreak: 1 } }).run('go')
+    expect(add.runs).toEqual([])
+  })
+})
