@@ -27,6 +27,9 @@ export class TerminalView {
 
   show(event: AgentEvent): void {
     switch (event.type) {
+      case 'run.started':
+        this.#state(event.state.split('.')[0] ?? event.state, undefined)
+        break
       case 'transition':
         if (event.to !== undefined) this.#state(event.to, event.guard)
         break

@@ -8,7 +8,13 @@ import type { Transition } from './pureMachine.ts'
 export type AgentEvent = EventFacts & EventBody
 
 export type EventBody =
-  | { readonly type: 'run.started'; readonly resumed: boolean }
+  | {
+      readonly type: 'run.started'
+      /** Whether the run has begun before, perhaps in another process. */
+      readonly resumed: boolean
+      /** Where it stands: `thinking.calling` for a fresh run. */
+      readonly state: string
+    }
   | ({ readonly type: 'transition' } & Transition)
   | ({ readonly type: 'model.started' } & ModelCall)
   | ({ readonly type: 'model.delta'; readonly text: string } & ModelCall)

@@ -6,7 +6,7 @@ import { EventStream } from './eventStream.ts'
 import type { AgentEvent, EffectReport, EventBody } from './events.ts'
 import type { Fold } from './fold.ts'
 import { InProcessHost, type Services } from './inProcessHost.ts'
-import type { Effect } from './pureMachine.ts'
+import { type Effect, stateOf } from './pureMachine.ts'
 
 /** A run that is ready to be driven. */
 export interface PreparedRun {
@@ -58,7 +58,7 @@ export async function execute(run: PreparedRun, options: ExecutionOptions): Prom
   const cancel = (event: Event): void => host.cancel(reasonOf(event.target as AbortSignal))
   for (const signal of signals) signal.addEventListener('abort', cancel, { once: true })
   try {
-    observe?.({ type: 'run.started', resumed: run.resumed })
+    observe?.({ type: 'run.started', resumed: run.resumed, state: stateOf(run.fold.snapshot) })
     const ending = await driver.drive(withCancellation(run.from, signals))
     const outcome: Outcome = { ...ending, runId: run.id, durationMs: performance.now() - startedAt }
     observe?.({ type: 'run.finished', outcome })

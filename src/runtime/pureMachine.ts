@@ -123,3 +123,8 @@ function describe({ source, target, guard, eventType }: AnyTransitionDefinition)
 function stateName(id: string): string {
   return id.slice(id.indexOf('.') + 1)
 }
+
+/** The state of a snapshot, as transitions name it: `thinking.calling`. */
+export function stateOf({ value }: AgentSnapshot): string {
+  return typeof value === 'string' ? value : Object.entries(value).flat().join('.')
+}

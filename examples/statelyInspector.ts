@@ -1,0 +1,33 @@
+// Shows a live run in Stately's inspector, a web page that is loaded from the public internet.
+// (@xstate/inspect speaks XState 4 only; @statelyai/inspect is its successor.)
+//
+//   npm install @statelyai/inspect
+//   node examples/statelyInspector.ts     then open the address that it prints
+import { createWebSocketInspector } from '@statelyai/inspect'
+import { createInspectorServer } from '@statelyai/inspect/server'
+import { createAgent, openaiChat } from 'loopchart'
+import { exampleTools, startOfflineEndpoint } from 'loopchart/offline'
+import { createActor, toPromise } from 'xstate'
+
+export async function main(port = 8080): Promise<void> {
+  await using endpoint = await startOfflineEndpoint()
+  const agent = createAgent({
+    model: openaiChat(endpoint.model, { baseURL: endpoint.baseURL }),
+    tools: exampleTools,
+  })
+
+  const server = createInspectorServer({ port, autoOpen: false })
+  const inspector = createWebSocketInspector({ url: `ws://localhost:${port}` })
+  console.log(`The inspector is at http://localhost:${port}. Ctrl-C ends it.`)
+
+  const actor = createActor(agent.machine, { input: 'What is 15*8+32?', inspect: inspector.inspect })
+  actor.start()
+  const ending = await toPromise(actor)
+  console.log(ending.status === 'done' ? ending.output : ending.status)
+
+  await new Promise((resolve) => process.once('SIGINT', resolve))
+  inspector.stop()
+  server.stop()
+}
+
+if (import.meta.main) await main()
