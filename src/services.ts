@@ -25,7 +25,7 @@ export function servicesOf({ model, tools, instructions, memory }: Parts): Servi
   const needApproval = [...tools.values()].some((tool) => tool.needsApproval !== false)
   return {
     async callModel(input, { signal, watched, report }) {
-      const system = instructions ?? input.instructions
+      const system = instructions || input.instructions
       const messages: Message[] = system === undefined ? [] : [{ role: 'system', content: system }]
       for (const message of memory.view(input.transcript.toArray(), input.memory)) messages.push(message)
       if (input.note !== undefined) messages.push({ role: 'user', content: input.note })

@@ -93,7 +93,7 @@ export function endingOf(context: AgentContext): Ending {
   }
   const approvals = context.calls.filter((open) => open.approval === 'pending').map(pendingApproval)
   if (approvals.length > 0) return { ...facts, status: 'waiting', approvals }
-  return { ...facts, status: 'done', output: context.reply?.text ?? '', ...stoppedBy }
+  return { ...facts, status: 'done', output: context.reply?.text.toWellFormed() ?? '', ...stoppedBy }
 }
 
 function pendingApproval({ call }: OpenCall): PendingApproval {

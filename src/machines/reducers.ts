@@ -1,6 +1,6 @@
 import { describeError } from '../errors.ts'
-import { sendableArguments, uniqueId } from '../messages/history.ts'
 import { addUsage, type ModelReply } from '../messages/reply.ts'
+import { sendableCall, uniqueId, wellFormed } from '../messages/sendable.ts'
 import type { AssistantMessage, ToolCall, ToolMessage } from '../messages/types.ts'
 import type { AgentContext, OpenCall } from './context.ts'
 import type { ModelTurn, ToolAnswer } from './effects.ts'
@@ -188,26 +188,22 @@ const cancelled: ToolAnswer = {
     'Error (cancelled): the run was stopped before this call finished. It may or may not have had an effect.',
 }
 
-function assistantMessage(reply: ModelReply, calls: readonly OpenCall[]): AssistantMessage {
-  const { tool_calls: _asSent, ...message } = reply.message
-  if (calls.length === 0) return message as AssistantMessage
-  return {
-    ...message,
+function assistantMessage({ message }: ModelReply, calls: readonly OpenCall[]): AssistantMessage {
+  const { tool_calls: _asSent, ...rest } = message
+  if (calls.length === 0) return wellFormed(rest as AssistantMessage)
+  return wellFormed({
+    ...rest,
     role: 'assistant',
-    content: reply.message.content,
-    tool_calls: calls.map(({ call }) => ({
-      id: call.id,
-      type: 'function',
-      function: { name: call.function.name, arguments: sendableArguments(call.function.arguments) },
-    })),
-  }
+    content: message.content,
+    tool_calls: calls.map(({ call }) => sendableCall(call)),
+  })
 }
 
 function toolMessages(calls: readonly OpenCall[]): readonly ToolMessage[] {
   return calls.map(({ call, answer = cancelled }) => ({
     role: 'tool',
     tool_call_id: call.id,
-    content: answer.content,
+    content: answer.content.toWellFormed(),
   }))
 }
 

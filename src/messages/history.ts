@@ -1,5 +1,6 @@
-import { isSystem } from './invariants.ts'
-import type { AssistantMessage, Message, ToolCall, ToolMessage } from './types.ts'
+import { fieldsOf, textOf } from './normalizeReply.ts'
+import { sendableCall, uniqueId, wellFormed } from './sendable.ts'
+import type { AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, UserMessage } from './types.ts'
 
 /** What answers a call whose result is missing from a history that was loaded. */
 export const RESULT_NOT_RECORDED = 'The result of this call was not recorded.'
@@ -33,19 +34,32 @@ class Repair {
   #open: { readonly original: string; readonly id: string; result?: string }[] = []
 
   add(message: Message): void {
-    if (message.role === 'tool') {
-      this.#addResult(message)
-      return
+    const { role } = fieldsOf(message)
+    if (role !== 'tool') this.#closeExchange()
+    switch (role) {
+      case 'tool':
+        this.#addResult(message as ToolMessage)
+        break
+      case 'assistant':
+        this.#addAssistant(message as AssistantMessage)
+        break
+      case 'user':
+      case 'system':
+      case 'developer':
+        this.#addText(message as UserMessage | SystemMessage)
+        break
+      default:
+        this.#notes.push(`a message with the unknown role ${JSON.stringify(role)} was left out`)
     }
-    this.#closeExchange()
-    if (isSystem(message)) {
-      this.#instructions.push(wellFormed(message.content) as string)
-    } else if (message.role === 'assistant') {
-      this.#addAssistant(message)
-    } else if (message.content.length === 0) {
+  }
+
+  #addText(message: UserMessage | SystemMessage): void {
+    if ((message.content ?? '').length === 0) {
       this.#notes.push(`an empty ${message.role} message was left out`)
+    } else if (message.role === 'user') {
+      this.#messages.push(wellFormed(message))
     } else {
-      this.#messages.push(wellFormed(message) as Message)
+      this.#instructions.push(textOf(message.content).toWellFormed())
     }
   }
 
@@ -62,11 +76,11 @@ class Repair {
     }
     if (calls.length === 0) {
       const { tool_calls: _none, ...rest } = message
-      this.#messages.push(wellFormed(rest) as Message)
+      this.#messages.push(wellFormed(rest))
       return
     }
     const sendable = calls.map((call) => this.#sendableCall(call))
-    this.#messages.push(wellFormed({ ...message, tool_calls: sendable }) as Message)
+    this.#messages.push(wellFormed({ ...message, tool_calls: sendable }))
     this.#open = sendable.map((call, i) => ({ original: calls[i]?.id ?? '', id: call.id }))
   }
 
@@ -74,9 +88,14 @@ class Repair {
     const id = uniqueId(call.id, `call_${this.#messages.length}`, (used) => this.#usedIds.has(used))
     this.#usedIds.add(id)
     if (id !== call.id) this.#notes.push(`call id ${JSON.stringify(call.id)} was replaced by ${id}`)
-    const args = sendableArguments(call.function.arguments)
-    if (args !== call.function.arguments) this.#notes.push(`the arguments of call ${id} were not JSON text`)
-    return { id, type: 'function', function: { name: call.function.name, arguments: args } }
+    const sendable = sendableCall({ ...call, id })
+    if (sendable.function.arguments !== call.function.arguments) {
+      this.#notes.push(`the arguments of call ${id} were not JSON text`)
+    }
+    if (sendable.function.name !== call.function.name) {
+      this.#notes.push(`the tool name of call ${id} was not one that providers take`)
+    }
+    return sendable
   }
 
   #addResult(message: ToolMessage): void {
@@ -104,29 +123,4 @@ class Repair {
     }
     this.#open = []
   }
-}
-
-/** The id itself where it is new, else one derived from `fallback`. */
-export function uniqueId(id: unknown, fallback: string, isUsed: (id: string) => boolean): string {
-  let candidate = typeof id === 'string' && id !== '' ? id : fallback
-  for (let n = 2; isUsed(candidate); n++) candidate = `${fallback}_${n}`
-  return candidate
-}
-
-/** Arguments as a provider takes them back: JSON text. Text that is not JSON becomes `{}`. */
-export function sendableArguments(args: unknown): string {
-  if (typeof args !== 'string') return JSON.stringify(args ?? {})
-  try {
-    JSON.parse(args)
-    return args
-  } catch {
-    return '{}'
-  }
-}
-
-function wellFormed(value: unknown): unknown {
-  if (typeof value === 'string') return value.toWellFormed()
-  if (Array.isArray(value)) return value.map(wellFormed)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, wellFormed(entry)]))
 }

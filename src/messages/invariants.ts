@@ -1,3 +1,4 @@
+import { isToolName } from './sendable.ts'
 import type { Message, ToolCall } from './types.ts'
 
 /** The rules that providers hold a request's messages to. */
@@ -9,6 +10,7 @@ export type Rule =
   | 'id_empty'
   | 'id_repeated'
   | 'arguments_not_json'
+  | 'name_invalid'
   | 'ill_formed_unicode'
   | 'empty_message'
   | 'no_user_message'
@@ -23,7 +25,7 @@ export interface Violation {
 /**
  * Checks what every provider demands of a request's messages: at most one system message, at the beginning; each
  * tool call answered exactly once, in order, right after its assistant message; ids unique and never empty;
- * arguments valid JSON text; well-formed Unicode; nothing empty where it may not be; something to answer.
+ * arguments valid JSON text; tool names of the accepted form; well-formed Unicode; nothing empty where it may not be; something to answer.
  */
 export function findViolations(messages: readonly Message[]): readonly Violation[] {
   const found: Violation[] = []
@@ -60,6 +62,9 @@ export function findViolations(messages: readonly Message[]): readonly Violation
         if (call.id === '') report(index, 'id_empty', `the call of ${call.function.name} has no id`)
         else if (seenIds.has(call.id)) report(index, 'id_repeated', `call id ${call.id} was used before`)
         seenIds.add(call.id)
+        if (!isToolName(call.function.name)) {
+          report(index, 'name_invalid', `call ${call.id} has a tool name that providers refuse`)
+        }
         if (!isJson(call.function.arguments)) {
           report(index, 'arguments_not_json', `the arguments of call ${call.id} are not JSON text`)
         }

@@ -1,13 +1,11 @@
 import { toJSONSchema, type ZodType, type z } from 'zod'
 import { MisuseError, messageOf } from '../errors.ts'
+import { isToolName } from '../messages/sendable.ts'
 import type { JsonSchema } from '../messages/types.ts'
 import type { ParsedArguments, Tool, ToolContext } from './tool.ts'
 
 /** Milliseconds after which a tool call is given up, unless the tool says otherwise. */
 export const DEFAULT_TOOL_TIMEOUT_MS = 30_000
-
-/** Names that providers accept. https://platform.openai.com/docs/api-reference/chat/create (tools.function.name) */
-const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/
 
 export interface ToolDefinition<Schema extends ZodType> {
   /** How the model calls it: 1 to 64 letters, digits, `_` or `-`. */
@@ -37,7 +35,7 @@ export interface ToolDefinition<Schema extends ZodType> {
  */
 export function defineTool<Schema extends ZodType>(definition: ToolDefinition<Schema>): Tool {
   const { name, description, input, timeoutMs = DEFAULT_TOOL_TIMEOUT_MS, needsApproval = false } = definition
-  if (!TOOL_NAME.test(name)) {
+  if (!isToolName(name)) {
     throw new MisuseError(
       'invalid_tool',
       `Tool name ${JSON.stringify(name)} is not valid: use 1 to 64 letters, digits, "_" or "-".`,
