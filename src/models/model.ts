@@ -1,6 +1,6 @@
 import type { ModelReply } from '../messages/reply.ts'
 import type { Delta } from '../messages/replyAccumulator.ts'
-import type { Message, ToolSpec } from '../messages/types.ts'
+import type { JsonSchema, Message, ToolSpec } from '../messages/types.ts'
 
 /** A service that calls a language model once. It does not retry: the chart does. */
 export interface Model {
@@ -17,7 +17,15 @@ export interface ModelRequest {
   readonly messages: readonly Message[]
   readonly tools: readonly ToolSpec[]
   readonly toolChoice: 'auto' | 'none' | 'required'
+  /** Asks for JSON instead of free text. A service that cannot hold its model to it leaves it out. */
+  readonly responseFormat?: ResponseFormat
+  /** Texts at which the model should stop writing. */
+  readonly stop?: readonly string[]
 }
+
+export type ResponseFormat =
+  | { readonly type: 'json_object' }
+  | { readonly type: 'json_schema'; readonly name: string; readonly schema: JsonSchema }
 
 export interface ModelIO {
   /** Aborted when nobody wants the reply any more. */

@@ -5,7 +5,7 @@ import type { ModelReply } from '../messages/reply.ts'
 import { ReplyAccumulator } from '../messages/replyAccumulator.ts'
 import type { ToolSpec } from '../messages/types.ts'
 import { classifyError } from './classifyError.ts'
-import type { Model, ModelIO, ModelRequest } from './model.ts'
+import type { Model, ModelIO, ModelRequest, ResponseFormat } from './model.ts'
 import { ModelError } from './modelError.ts'
 
 /** Milliseconds after which a model call is given up, unless the options say otherwise. */
@@ -27,6 +27,11 @@ export interface OpenAIChatOptions {
   readonly timeoutMs?: number
   /** Default: 0, so that runs can be repeated; not sent to models that refuse it. `null` never sends one. */
   readonly temperature?: number | null
+  /**
+   * How far the server can be held to JSON: to a schema, to any JSON object, or not at all. Asked for only where an
+   * agent wants structured output. Default: `schema` for OpenAI itself, `object` for other servers.
+   */
+  readonly jsonMode?: 'schema' | 'object' | 'none'
   /** The most tokens of a reply. Default: the provider's. */
   readonly maxTokens?: number
   /** Fields to add to each request, for what only some providers know. They win over our own. */
@@ -50,12 +55,13 @@ export function openaiChat(model: string, options: OpenAIChatOptions = {}): Mode
   const loadClient = clientLoader(options)
   const fixed = fixedFields(model, options)
   const timeout = options.timeoutMs ?? DEFAULT_MODEL_TIMEOUT_MS
+  const jsonMode = options.jsonMode ?? (namesOtherServer(options) ? 'object' : 'schema')
 
   return {
     id: model,
     async generate(request, io) {
       const client = await loadClient()
-      const body = { ...fixed, ...requestFields(request), ...options.extraBody }
+      const body = { ...fixed, ...requestFields(request, jsonMode), ...options.extraBody }
       const requestOptions = { signal: io.signal, timeout, maxRetries: 0 }
       try {
         return io.onDelta === undefined
@@ -117,9 +123,26 @@ function refuseErrorBody(body: unknown): void {
   if (error !== undefined && error !== null && choices === undefined) throw error
 }
 
-function requestFields({ messages, tools, toolChoice }: ModelRequest): Body {
-  if (tools.length === 0) return { messages }
-  return { messages, tools: tools.map(toolParameter), tool_choice: toolChoice }
+type JsonMode = NonNullable<OpenAIChatOptions['jsonMode']>
+
+function requestFields(
+  { messages, tools, toolChoice, responseFormat, stop }: ModelRequest,
+  jsonMode: JsonMode,
+): Body {
+  const format = responseFormat && formatParameter(responseFormat, tools.length > 0, jsonMode)
+  return {
+    messages,
+    ...(tools.length === 0 ? {} : { tools: tools.map(toolParameter), tool_choice: toolChoice }),
+    ...(format === undefined ? {} : { response_format: format }),
+    ...(stop === undefined ? {} : { stop }),
+  }
+}
+
+/** Servers that only know JSON objects tend to forget their tools over them, so there it is asked for without tools. */
+function formatParameter(format: ResponseFormat, withTools: boolean, mode: JsonMode): Body | undefined {
+  if (mode === 'none' || (mode === 'object' && withTools)) return undefined
+  if (mode === 'object' || format.type === 'json_object') return { type: 'json_object' }
+  return { type: 'json_schema', json_schema: { name: format.name, schema: format.schema } }
 }
 
 function toolParameter({ name, description, parameters, strict }: ToolSpec): Body {
@@ -141,6 +164,10 @@ function fixedFields(model: string, { temperature = 0, maxTokens }: OpenAIChatOp
 /** OpenAI's reasoning models renamed the field; other servers know only the old name. */
 function maxTokensField(model: string): string {
   return REFUSES_TEMPERATURE.test(model) ? 'max_completion_tokens' : 'max_tokens'
+}
+
+function namesOtherServer({ client, baseURL = process.env.OPENAI_BASE_URL }: OpenAIChatOptions): boolean {
+  return !/^https:\/\/api\.openai\.com\b/.test(client?.baseURL ?? (baseURL || 'https://api.openai.com'))
 }
 
 /** The SDK is loaded with the first call: importing Loopchart stays quick. */

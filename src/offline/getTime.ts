@@ -30,7 +30,8 @@ export const getTime: Tool = defineTool({
       date: `${part('year')}-${part('month')}-${part('day')}`,
       time: `${part('hour')}:${part('minute')}:${part('second')}`,
       weekday: part('weekday'),
-      utc_offset: part('timeZoneName').replace('GMT', ''),
+      // Older Node writes a plain GMT where there is no offset.
+      utc_offset: part('timeZoneName').replace('GMT', '') || '+00:00',
     }
   },
 })
