@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { ZodType } from 'zod'
 import { LoopchartError, MisuseError } from './errors.ts'
 import type { Journal, RunEvent } from './journal/entry.ts'
 import { type AgentMachine, createAgentMachine } from './machines/agentMachine.ts'
@@ -7,7 +8,9 @@ import type { Outcome } from './machines/outcome.ts'
 import type { Decision } from './machines/reducers.ts'
 import { type Limits, resolveSettings } from './machines/settings.ts'
 import { type Memory, wholeTranscript } from './memory/memory.ts'
+import type { ReadResult } from './messages/readJson.ts'
 import type { Model } from './models/model.ts'
+import { outputFormat } from './outputFormat.ts'
 import type { AgentEvent } from './runtime/events.ts'
 import { type ExecutionOptions, execute, type PreparedRun, type Run, watch } from './runtime/execute.ts'
 import { Fold, foldJournal } from './runtime/fold.ts'
@@ -18,13 +21,19 @@ import { toolError } from './tools/executeTool.ts'
 import { toolsByName } from './tools/registry.ts'
 import type { Tool } from './tools/tool.ts'
 
-export interface AgentOptions {
+export interface AgentOptions<Output = string> {
   /** The service that calls a language model, such as `openaiChat('gpt-4.1')`. */
   readonly model: Model
   /** What the model may call. Default: nothing. */
   readonly tools?: readonly Tool[]
   /** The system message, the same in every request. Default: the one that a given history begins with, or none. */
   readonly instructions?: string
+  /**
+   * The form of the answer, as a zod object: `outcome.output` is then what the schema makes of it. The provider is held
+   * to the schema where it can be; an answer that does not fit is asked for again, within `limits.malformed`.
+   * Default: text.
+   */
+  readonly output?: ZodType<Output>
   /** What of the transcript the model is shown. Default: all of it. */
   readonly memory?: Memory
   /** Bounds of every run; those left out keep their defaults. */
@@ -49,7 +58,7 @@ export interface ResumeOptions extends Omit<RunOptions, 'runId'> {
   readonly decisions?: readonly Decision[]
 }
 
-export interface Agent {
+export interface Agent<Output = string> {
   /**
    * Runs the loop to its end.
    *
@@ -57,14 +66,14 @@ export interface Agent {
    * @returns How the run ended. Rejects with a `MisuseError` for an empty input or a run id that exists, and for
    * nothing that happens at run time.
    */
-  run(input: AgentInput, options?: RunOptions): Promise<Outcome>
+  run(input: AgentInput, options?: RunOptions): Promise<Outcome<Output>>
   /**
    * Runs the loop and shows what happens, model text piece by piece. Events are kept until they are read. Leaving
    * the iteration early aborts the run; reading nothing and awaiting `outcome` is fine.
    *
    * @throws MisuseError for an empty input.
    */
-  stream(input: AgentInput, options?: RunOptions): Run
+  stream(input: AgentInput, options?: RunOptions): Run<Output>
   /**
    * Goes on with a run from its journal. What was recorded is not done again. A tool call that had begun and did not
    * report runs again only if its tool is idempotent; of any other the model is told that the outcome is unknown.
@@ -72,7 +81,7 @@ export interface Agent {
    * @returns How the run ended. Rejects where the run is not in the journal, or was recorded by an agent that worked
    * otherwise (`journal_mismatch`).
    */
-  resume(runId: string, options?: ResumeOptions): Promise<Outcome>
+  resume(runId: string, options?: ResumeOptions): Promise<Outcome<Output>>
   /** The loop with this agent's model, tools and memory provided: an ordinary XState machine. */
   readonly machine: AgentMachine
 }
@@ -82,7 +91,7 @@ export interface Agent {
  *
  * @throws MisuseError for options that cannot work.
  */
-export function createAgent(options: AgentOptions): Agent {
+export function createAgent<Output = string>(options: AgentOptions<Output>): Agent<Output> {
   const { model, instructions, memory = wholeTranscript, journal } = options
   if (typeof model?.generate !== 'function') {
     throw new MisuseError(
@@ -92,7 +101,8 @@ export function createAgent(options: AgentOptions): Agent {
   }
   const settings = resolveSettings({ limits: options.limits, modelRetries: options.modelRetries })
   const tools = toolsByName(options.tools ?? [])
-  const services = servicesOf({ model, tools, instructions, memory })
+  const output = options.output && outputFormat(options.output)
+  const services = servicesOf({ model, tools, instructions, memory, output })
   const machine = provideServices(createAgentMachine(settings), services, memory)
   const pure = new PureMachine(machine)
 
@@ -110,8 +120,8 @@ export function createAgent(options: AgentOptions): Agent {
     },
   }
 
-  function executionOptions({ signal, onEvent }: RunOptions): ExecutionOptions {
-    return { services, journal, signals: [signal], onEvent }
+  function executionOptions({ signal, onEvent }: RunOptions): ExecutionOptions<Output> {
+    return { services, journal, signals: [signal], onEvent, read: output?.read ?? readText }
   }
 
   async function freshRun(input: RunInput, id: string = randomUUID()): Promise<PreparedRun> {
@@ -152,6 +162,11 @@ export function createAgent(options: AgentOptions): Agent {
   function isIdempotent(effect: Effect): boolean {
     return effect.kind === 'runTool' && tools.get(effect.input.call.function.name)?.idempotent === true
   }
+}
+
+/** Without an `output` schema, `Output` is text. */
+function readText<Output>(text: string): ReadResult<Output> {
+  return { ok: true, value: text as Output }
 }
 
 /** What the model is told of a call that had begun when the process died. */

@@ -39,6 +39,13 @@ export class TerminalView {
       case 'model.delta':
         this.#stream(event.text)
         break
+      case 'model.reset':
+        this.#written = ''
+        this.#line(`  ${this.#style('yellow', '↶')} the text above is void`)
+        break
+      case 'history.repaired':
+        for (const note of event.notes) this.#line(`  ${this.#style('yellow', '!')} history: ${note}`)
+        break
       case 'model.finished': {
         const { toolCalls, usage } = event.reply
         const asked = toolCalls.length === 0 ? '' : ` · asks for ${count(toolCalls.length, 'tool call')}`
@@ -87,12 +94,12 @@ export class TerminalView {
     this.#line(`${this.#style(['bold', 'blue'], '●')} ${this.#style('bold', state)}${why}`)
   }
 
-  #finish(outcome: Outcome): void {
+  #finish(outcome: Outcome<unknown>): void {
     if (outcome.status === 'done') {
       // On a terminal the answer has been written already, piece by piece.
       if (this.#written !== outcome.output) {
         this.#line('')
-        this.#answer.write(`${outcome.output}\n`)
+        this.#answer.write(`${String(outcome.output)}\n`)
       }
     }
     const { usage, steps, toolCalls, durationMs, status } = outcome

@@ -117,14 +117,18 @@ const base = setup({
     everyCallSettled: ({ context }) => guards.everyCallSettled(context),
     limitConcludes: ({ context }) => guards.limitConcludes(context),
     limitAborts: ({ context }) => guards.limitAborts(context),
-    // Provided by the agent, whose memory knows its budget.
+    // These two are provided by the agent, whose memory knows whether it can make room.
     contextOverBudget: () => false,
+    contextTooLong: (_, _failure: Failure) => false,
   },
   actions: {
     beginStep: assign(({ context }) => reducers.beginStep(context)),
     beginCall: assign(() => reducers.beginCall()),
     beginAttempt: assign(({ context }) => reducers.beginAttempt(context)),
     recordError: assign(({ context }, { error }: Failure) => reducers.recordError(context, error)),
+    recordContextTooLong: assign(({ context }, { error }: Failure) =>
+      reducers.recordContextTooLong(context, error),
+    ),
     recordReply: assign(({ context }, turn: ModelTurn) => reducers.recordReply(context, turn)),
     recordClosingReply: assign(({ context }, turn: ModelTurn) => reducers.recordClosingReply(context, turn)),
     recordDecision: assign(({ context }, decision: reducers.Decision) =>
@@ -215,6 +219,11 @@ export function createAgentMachine(settings: RunSettings = defaultSettings): Age
                 actions: { type: 'recordReply', params: ({ event }) => event.output },
               },
               onError: [
+                {
+                  guard: { type: 'contextTooLong', params: ({ event }) => ({ error: event.error }) },
+                  target: '#agent.observing.compacting',
+                  actions: { type: 'recordContextTooLong', params: ({ event }) => ({ error: event.error }) },
+                },
                 {
                   guard: { type: 'isRetryable', params: ({ event }) => ({ error: event.error }) },
                   target: 'backingOff',
@@ -380,8 +389,9 @@ function closingInput(context: AgentContext): CallModelInput {
   }
 }
 
-function requestFacts({ instructions, transcript, memory }: AgentContext) {
-  return { ...(instructions === undefined ? {} : { instructions }), transcript, memory }
+function requestFacts({ instructions, transcript, memory, attempt, settings }: AgentContext) {
+  const retriesLeft = Math.max(0, settings.modelRetries + 1 - attempt)
+  return { ...(instructions === undefined ? {} : { instructions }), transcript, memory, retriesLeft }
 }
 
 function sleepInput({ step, attempt, error }: AgentContext, before: 'model' | 'closing'): SleepInput {

@@ -5,7 +5,7 @@ import { Transcript } from '../messages/transcript.ts'
 import type { Message, ToolCall } from '../messages/types.ts'
 import type { ToolAnswer } from './effects.ts'
 import type { Verdict } from './limits.ts'
-import type { AbortReason } from './outcome.ts'
+import type { AbortReason, AnsweredBy } from './outcome.ts'
 import { type RunSettings, resolveSettings, type SettingsInput } from './settings.ts'
 
 /** A tool call of the present step. */
@@ -43,6 +43,12 @@ export interface AgentContext {
   readonly toolErrors: number
   /** The limit that fired, if one has. */
   readonly verdict: Verdict | undefined
+  /** Whether room has been made once because the provider found the conversation too long. */
+  readonly madeRoom: boolean
+  /** Which model answered, from which step on; grows only where another one answers. */
+  readonly answeredBy: readonly AnsweredBy[]
+  /** What was mended in the history that the run began with. */
+  readonly historyNotes: readonly string[]
   /** The last error of a model call. */
   readonly error: ErrorInfo | undefined
   /** Why the run was aborted, once it is. */
@@ -75,6 +81,9 @@ export function startingContext(input: AgentInput, settings: RunSettings): Agent
     toolCalls: 0,
     toolErrors: 0,
     verdict: undefined,
+    madeRoom: false,
+    answeredBy: [],
+    historyNotes: history.notes,
     error: undefined,
     aborted: undefined,
   }

@@ -15,6 +15,8 @@ export interface CallModelInput {
   readonly memory: unknown
   /** Whether the model may ask for tools. */
   readonly toolChoice: 'auto' | 'none'
+  /** How often the call will be tried again if it fails in a way that may pass. */
+  readonly retriesLeft: number
   /** A note to the model that is sent with this request only. */
   readonly note?: string
 }

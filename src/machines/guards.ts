@@ -8,6 +8,11 @@ export function isRetryable({ attempt, settings }: AgentContext, thrown: unknown
   return attempt <= settings.modelRetries && describeError(thrown).retryable
 }
 
+/** The provider says that the conversation is too long for the model, and no room has been made for that yet. */
+export function isContextTooLong({ madeRoom }: AgentContext, thrown: unknown): boolean {
+  return !madeRoom && describeError(thrown).code === 'context_too_long'
+}
+
 /** The provider or the model refused. Trying again or nudging would only repeat it. */
 export function isRefused({ reply }: AgentContext): boolean {
   if (reply === undefined) return false
@@ -23,14 +28,19 @@ export function needsApproval({ calls }: AgentContext): boolean {
   return calls.some((open) => open.approval === 'pending')
 }
 
-/** Text that is whole: neither empty nor cut off. */
+/** Text that is whole: neither empty nor cut off, and of the form that was asked for. */
 export function isAnswer({ reply }: AgentContext): boolean {
-  return reply !== undefined && reply.text.trim() !== '' && reply.finish !== 'length'
+  return (
+    reply !== undefined &&
+    reply.text.trim() !== '' &&
+    reply.finish !== 'length' &&
+    reply.problem === undefined
+  )
 }
 
-/** A closing answer that was cut off is still the best there is. */
+/** A closing answer that was cut off is still the best there is, unless a form was asked for. */
 export function isClosingAnswer(reply: ModelReply): boolean {
-  return reply.finish !== 'content_filter' && reply.text.trim() !== ''
+  return reply.finish !== 'content_filter' && reply.text.trim() !== '' && reply.problem === undefined
 }
 
 export function everyCallDecided(context: AgentContext): boolean {

@@ -1,3 +1,4 @@
+import type { ModelReply } from '../messages/reply.ts'
 import type { AgentContext } from './context.ts'
 import type { Limits } from './settings.ts'
 
@@ -41,12 +42,16 @@ const malformed: Limit = ({ malformed: replies, settings: { limits }, reply }) =
         limit: 'malformed',
         max: limits.malformed,
         reaction: 'abort',
-        evidence:
-          reply?.finish === 'length'
-            ? `${replies} replies in a row were cut off or empty; the last one was cut off at the output limit`
-            : `${replies} replies in a row were empty`,
+        evidence: `${replies} replies in a row could not be used; the last one ${flaw(reply)}`,
       }
     : undefined
+
+function flaw(reply: ModelReply | undefined): string {
+  if (reply?.finish === 'length') return 'was cut off at the output limit'
+  return reply?.problem === undefined
+    ? 'was empty'
+    : `was not of the form that was asked for (${reply.problem})`
+}
 
 /** In order of precedence: where several fire at once, the first one names the ending. */
 const ladder: readonly Limit[] = [malformed, errorStreak, steps]

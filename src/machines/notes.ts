@@ -12,10 +12,11 @@ export const CLOSING_NOTE: string =
   'Tools can no longer be used in this conversation turn. Answer the last request now, from what is known so far. ' +
   'Say plainly what is missing or could not be verified.'
 
-/** The note for the next model call after a reply that was empty or cut off. */
+/** The note for the next model call after a reply that could not be used. */
 export function nudge({ malformed, reply, transcript }: AgentContext): string | undefined {
   if (malformed === 0) return undefined
   // Calls that were cut off have been answered in the transcript; the model reads there what to do.
   if (transcript.at(transcript.length - 1)?.role === 'tool' && reply?.toolCalls.length !== 0) return undefined
-  return reply?.finish === 'length' ? TRUNCATED_REPLY_NOTE : EMPTY_REPLY_NOTE
+  if (reply?.finish === 'length') return TRUNCATED_REPLY_NOTE
+  return reply?.problem ?? EMPTY_REPLY_NOTE
 }

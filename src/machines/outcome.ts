@@ -9,7 +9,9 @@ export type AbortReason =
   | 'cancelled'
   | 'model_error'
   | 'content_filter'
+  | 'context_exhausted'
   | 'empty_response'
+  | 'malformed_response'
   | 'truncated_response'
   | 'no_closing_answer'
   | 'limit'
@@ -22,14 +24,22 @@ export interface EndingFacts {
   /** Model calls that could ask for tools. */
   readonly steps: number
   readonly toolCalls: { readonly total: number; readonly failed: number }
+  /** Which model answered, from which step on, where models name themselves. */
+  readonly answeredBy: readonly AnsweredBy[]
   /** The conversation, without the system message; fit to be sent again with a new user message. */
   readonly transcript: readonly Message[]
 }
 
-export interface Done {
+/** A model, and the first step whose reply came from it. */
+export interface AnsweredBy {
+  readonly model: string
+  readonly fromStep: number
+}
+
+export interface Done<Output = string> {
   readonly status: 'done'
-  /** The answer; never empty. */
-  readonly output: string
+  /** The answer, never empty: text, or what the agent's `output` schema makes of it. */
+  readonly output: Output
   /** The limit that forced the answer, where one did. */
   readonly stoppedBy?: Verdict
 }
@@ -64,7 +74,9 @@ export interface PendingApproval {
 export type Ending = EndingFacts & (Done | Aborted | Waiting)
 
 /** How a run ended. `run()` settles with exactly one. */
-export type Outcome = Ending & {
+export type Outcome<Output = string> = OutcomeFacts & (Done<Output> | Aborted | Waiting)
+
+export interface OutcomeFacts extends EndingFacts {
   readonly runId: string
   /** Milliseconds from the start of the run (or of its resumption) to its end. */
   readonly durationMs: number
@@ -76,6 +88,7 @@ export function endingOf(context: AgentContext): Ending {
   const facts: EndingFacts = {
     usage: context.usage,
     steps: context.step,
+    answeredBy: context.answeredBy,
     toolCalls: { total: context.toolCalls, failed: context.toolErrors },
     transcript: context.transcript.toArray(),
   }

@@ -35,12 +35,18 @@ export function recordError(_context: AgentContext, thrown: unknown): Change {
   return { error: describeError(thrown) }
 }
 
+/** The call that failed counts as a step, so that a limit holds however often room has to be made. */
+export function recordContextTooLong(context: AgentContext, thrown: unknown): Change {
+  return { error: describeError(thrown), madeRoom: true, verdict: judge(context) }
+}
+
 /** Takes a reply in: its calls become open calls, and what is fit for the transcript enters it. */
 export function recordReply(context: AgentContext, { reply, needsApproval }: ModelTurn): Change {
   const received = {
     reply,
     calls: openCalls(context, reply, needsApproval),
     usage: addUsage(context.usage, reply.usage),
+    answeredBy: answeredBy(context, reply),
     error: undefined,
   }
   const next = { ...context, ...received }
@@ -60,7 +66,15 @@ export function recordClosingReply(context: AgentContext, { reply }: ModelTurn):
   const usage = addUsage(context.usage, reply.usage)
   const transcript =
     reply.text.trim() === '' ? context.transcript : context.transcript.append(assistantMessage(reply, []))
-  return { reply, usage, error: undefined, transcript }
+  return { reply, usage, answeredBy: answeredBy(context, reply), error: undefined, transcript }
+}
+
+function answeredBy(
+  { answeredBy: before, step }: AgentContext,
+  { model }: ModelReply,
+): AgentContext['answeredBy'] {
+  if (model === undefined || model === before.at(-1)?.model) return before
+  return [...before, { model, fromStep: step }]
 }
 
 export function settleCall(
@@ -120,7 +134,7 @@ export function abortAfterModelError(context: AgentContext, thrown: unknown): Ch
   const error = describeError(thrown)
   const tries = context.attempt === 1 ? '' : ` after ${context.attempt} attempts`
   const change = abort(context, {
-    reason: 'model_error',
+    reason: error.code === 'context_too_long' ? 'context_exhausted' : 'model_error',
     message: `The model call failed${tries}: ${error.message}`,
   })
   return { ...change, error }
@@ -138,10 +152,12 @@ export function abortAfterLimit(context: AgentContext): Change {
   const { verdict, reply } = context
   const message = verdict?.evidence ?? 'A limit was reached.'
   if (verdict?.limit !== 'malformed') return abort(context, { reason: 'limit', message })
-  return abort(context, {
-    reason: reply?.finish === 'length' ? 'truncated_response' : 'empty_response',
-    message,
-  })
+  return abort(context, { reason: malformedReason(reply), message })
+}
+
+function malformedReason(reply: ModelReply | undefined): AbortReason {
+  if (reply?.finish === 'length') return 'truncated_response'
+  return reply?.problem === undefined ? 'empty_response' : 'malformed_response'
 }
 
 export function abortWithoutClosingAnswer(

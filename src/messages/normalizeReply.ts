@@ -94,11 +94,23 @@ function callOf(id: unknown, fn: unknown): ToolCall[] {
   ]
 }
 
-/** Arguments as JSON text: some servers send an object where the protocol has a string. */
+/** Arguments as JSON text: some servers send an object where the protocol has a string, some encode it twice. */
 function argumentsText(args: unknown): string {
-  if (typeof args === 'string') return args
+  if (typeof args === 'string') return encodedTwice(args) ?? args
   if (args === undefined || args === null) return ''
   return JSON.stringify(args)
+}
+
+/** The inner text where `text` is a JSON string that holds a JSON object. */
+function encodedTwice(text: string): string | undefined {
+  if (!/^\s*"/.test(text)) return undefined
+  try {
+    const inner: unknown = JSON.parse(text)
+    if (typeof inner === 'string' && typeof JSON.parse(inner) === 'object') return inner
+  } catch {
+    // Not JSON: the model is told so when the call would run.
+  }
+  return undefined
 }
 
 /** Fields that a provider sends empty with every message say nothing, and some providers refuse them back. */

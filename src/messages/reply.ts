@@ -13,6 +13,8 @@ export interface Usage {
   readonly outputTokens: number
   /** Those of `outputTokens` that were spent on reasoning. */
   readonly reasoningTokens: number
+  /** Set where a provider reported nothing for at least one call, and its tokens are our estimate. */
+  readonly estimated?: boolean
 }
 
 export const noUsage: Usage = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 }
@@ -23,6 +25,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
     cachedTokens: a.cachedTokens + b.cachedTokens,
     outputTokens: a.outputTokens + b.outputTokens,
     reasoningTokens: a.reasoningTokens + b.reasoningTokens,
+    ...(a.estimated || b.estimated ? { estimated: true } : {}),
   }
 }
 
@@ -38,6 +41,11 @@ export interface ModelReply {
   readonly message: AssistantMessage
   /** The text of a refusal, where the provider marks one. */
   readonly refusal?: string
+  /**
+   * What was wrong with a reply that could not be understood, as a sentence that tells the model what to do instead.
+   * Such a reply counts as malformed unless it has calls.
+   */
+  readonly problem?: string
   /** The id of the model that answered, where the provider names it. */
   readonly model?: string
 }

@@ -32,4 +32,8 @@ export interface ModelIO {
   readonly signal: AbortSignal
   /** Present where somebody watches: stream, and report each piece of text as it comes. */
   readonly onDelta?: (delta: Delta) => void
+  /** To be called where the text that was reported so far is void, because the service begins anew. */
+  readonly onReset?: () => void
+  /** How often this call will be tried again if it fails in a way that may pass. Default: 0. */
+  readonly retriesLeft?: number
 }

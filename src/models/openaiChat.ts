@@ -1,42 +1,25 @@
 import type { OpenAI } from 'openai'
-import { MisuseError } from '../errors.ts'
 import { fieldsOf, normalizeReply } from '../messages/normalizeReply.ts'
 import type { ModelReply } from '../messages/reply.ts'
 import { ReplyAccumulator } from '../messages/replyAccumulator.ts'
 import type { ToolSpec } from '../messages/types.ts'
 import { classifyError } from './classifyError.ts'
+import { IdleTimeout } from './idleTimeout.ts'
 import type { Model, ModelIO, ModelRequest, ResponseFormat } from './model.ts'
 import { ModelError } from './modelError.ts'
+import {
+  clientLoader,
+  DEFAULT_IDLE_TIMEOUT_MS,
+  DEFAULT_MODEL_TIMEOUT_MS,
+  defaultJsonMode,
+  type JsonMode,
+  type OpenAIOptions,
+  type RequestOptions,
+  requireModelName,
+} from './openaiClient.ts'
+import { maxTokensField, temperatureField } from './openaiModels.ts'
 
-/** Milliseconds after which a model call is given up, unless the options say otherwise. */
-const DEFAULT_MODEL_TIMEOUT_MS = 60_000
-
-/** Models that answer a request which names a temperature with an error: OpenAI's reasoning models. */
-const REFUSES_TEMPERATURE = /(^|\/)(o\d|gpt-5(?!-chat)|codex)/
-
-export interface OpenAIChatOptions {
-  /** A client of the `openai` SDK to use. `baseURL`, `apiKey` and `headers` are then its own affair. */
-  readonly client?: OpenAI
-  /** Where the API is, such as `http://localhost:11434/v1`. Default: `OPENAI_BASE_URL`, else OpenAI. */
-  readonly baseURL?: string
-  /** Default: `OPENAI_API_KEY`. May be left out for servers that ask for none. */
-  readonly apiKey?: string
-  /** Sent with every request. */
-  readonly headers?: Readonly<Record<string, string>>
-  /** Milliseconds after which a call is given up. Default: 60000. */
-  readonly timeoutMs?: number
-  /** Default: 0, so that runs can be repeated; not sent to models that refuse it. `null` never sends one. */
-  readonly temperature?: number | null
-  /**
-   * How far the server can be held to JSON: to a schema, to any JSON object, or not at all. Asked for only where an
-   * agent wants structured output. Default: `schema` for OpenAI itself, `object` for other servers.
-   */
-  readonly jsonMode?: 'schema' | 'object' | 'none'
-  /** The most tokens of a reply. Default: the provider's. */
-  readonly maxTokens?: number
-  /** Fields to add to each request, for what only some providers know. They win over our own. */
-  readonly extraBody?: Readonly<Record<string, unknown>>
-}
+export type OpenAIChatOptions = OpenAIOptions
 
 /**
  * A model behind OpenAI's chat completions, or any server that speaks them, called through the official SDK. The
@@ -46,27 +29,23 @@ export interface OpenAIChatOptions {
  * @throws MisuseError `missing_api_key` where there is no key and no other server is named.
  */
 export function openaiChat(model: string, options: OpenAIChatOptions = {}): Model {
-  if (typeof model !== 'string' || model === '') {
-    throw new MisuseError(
-      'invalid_model',
-      "openaiChat needs the id of a model, for instance openaiChat('gpt-4.1').",
-    )
-  }
-  const loadClient = clientLoader(options)
+  requireModelName('openaiChat', model)
+  const loadClient = clientLoader('openaiChat', options)
   const fixed = fixedFields(model, options)
   const timeout = options.timeoutMs ?? DEFAULT_MODEL_TIMEOUT_MS
-  const jsonMode = options.jsonMode ?? (namesOtherServer(options) ? 'object' : 'schema')
+  const idleMs = options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS
+  const jsonMode = defaultJsonMode(options)
 
   return {
     id: model,
     async generate(request, io) {
       const client = await loadClient()
       const body = { ...fixed, ...requestFields(request, jsonMode), ...options.extraBody }
-      const requestOptions = { signal: io.signal, timeout, maxRetries: 0 }
+      const requestOptions = { signal: io.signal, timeout, maxRetries: 0 } as const
       try {
         return io.onDelta === undefined
           ? await complete(client, body, requestOptions)
-          : await streamed(client, body, requestOptions, io.onDelta)
+          : await streamed(client, body, requestOptions, { onDelta: io.onDelta, idleMs })
       } catch (error) {
         throw classifyError(error, { model, timeoutMs: timeout })
       }
@@ -75,7 +54,6 @@ export function openaiChat(model: string, options: OpenAIChatOptions = {}): Mode
 }
 
 type Body = Readonly<Record<string, unknown>>
-type RequestOptions = { readonly signal: AbortSignal; readonly timeout: number; readonly maxRetries: number }
 
 async function complete(client: OpenAI, body: Body, options: RequestOptions): Promise<ModelReply> {
   const completion: unknown = await client.chat.completions.create(
@@ -94,24 +72,28 @@ async function streamed(
   client: OpenAI,
   body: Body,
   options: RequestOptions,
-  onDelta: NonNullable<ModelIO['onDelta']>,
+  { onDelta, idleMs }: { onDelta: NonNullable<ModelIO['onDelta']>; idleMs: number },
 ): Promise<ModelReply> {
+  using idle = new IdleTimeout(options.signal, idleMs)
   const chunks = await client.chat.completions.create(
     {
       stream_options: { include_usage: true },
       ...body,
       stream: true,
     } as unknown as OpenAI.ChatCompletionCreateParamsStreaming,
-    options,
+    { ...options, signal: idle.signal },
   )
   const accumulator = new ReplyAccumulator()
   let received = 0
+  idle.touch()
   for await (const chunk of chunks) {
+    idle.touch()
     refuseErrorBody(chunk)
     received++
     const delta = accumulator.add(chunk)
     if (delta.text !== '') onDelta(delta)
   }
+  idle.throwIfExpired()
   if (received === 0)
     throw new ModelError('malformed_reply', 'The stream ended without a reply.', { retryable: true })
   return accumulator.reply()
@@ -122,8 +104,6 @@ function refuseErrorBody(body: unknown): void {
   const { error, choices } = fieldsOf(body)
   if (error !== undefined && error !== null && choices === undefined) throw error
 }
-
-type JsonMode = NonNullable<OpenAIChatOptions['jsonMode']>
 
 function requestFields(
   { messages, tools, toolChoice, responseFormat, stop }: ModelRequest,
@@ -152,46 +132,10 @@ function toolParameter({ name, description, parameters, strict }: ToolSpec): Bod
   }
 }
 
-function fixedFields(model: string, { temperature = 0, maxTokens }: OpenAIChatOptions): Body {
-  const sendsTemperature = temperature !== null && !(temperature === 0 && REFUSES_TEMPERATURE.test(model))
+function fixedFields(model: string, { temperature, maxTokens }: OpenAIChatOptions): Body {
   return {
     model,
-    ...(sendsTemperature ? { temperature } : {}),
+    ...temperatureField(model, temperature),
     ...(maxTokens === undefined ? {} : { [maxTokensField(model)]: maxTokens }),
-  }
-}
-
-/** OpenAI's reasoning models renamed the field; other servers know only the old name. */
-function maxTokensField(model: string): string {
-  return REFUSES_TEMPERATURE.test(model) ? 'max_completion_tokens' : 'max_tokens'
-}
-
-function namesOtherServer({ client, baseURL = process.env.OPENAI_BASE_URL }: OpenAIChatOptions): boolean {
-  return !/^https:\/\/api\.openai\.com\b/.test(client?.baseURL ?? (baseURL || 'https://api.openai.com'))
-}
-
-/** The SDK is loaded with the first call: importing Loopchart stays quick. */
-function clientLoader(options: OpenAIChatOptions): () => Promise<OpenAI> {
-  const { client } = options
-  if (client !== undefined) return async () => client
-  const baseURL = options.baseURL ?? (process.env.OPENAI_BASE_URL || undefined)
-  const apiKey = options.apiKey ?? (process.env.OPENAI_API_KEY || undefined)
-  if (apiKey === undefined && baseURL === undefined) {
-    throw new MisuseError(
-      'missing_api_key',
-      'openaiChat has no API key. Set OPENAI_API_KEY, pass apiKey, or name another server with baseURL.',
-    )
-  }
-  let loading: Promise<OpenAI> | undefined
-  return () => {
-    loading ??= import('openai').then(
-      ({ OpenAI: Client }) =>
-        new Client({
-          apiKey: apiKey ?? 'none',
-          ...(baseURL === undefined ? {} : { baseURL }),
-          ...(options.headers === undefined ? {} : { defaultHeaders: { ...options.headers } }),
-        }),
-    )
-    return loading
   }
 }

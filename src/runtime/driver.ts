@@ -3,7 +3,8 @@ import type { JournalEntry, RunEvent } from '../journal/entry.ts'
 import type { ModelTurn, ToolAnswer } from '../machines/effects.ts'
 import { type Ending, endingOf } from '../machines/outcome.ts'
 import { abort } from '../machines/reducers.ts'
-import type { EventBody } from './events.ts'
+import { eventOf } from './eventOf.ts'
+import type { EffectReport, EventBody } from './events.ts'
 import type { Fold, Progress } from './fold.ts'
 import type { Host } from './host.ts'
 import type { Effect } from './pureMachine.ts'
@@ -32,6 +33,8 @@ export class Driver {
   readonly #record: DriverOptions['record']
   readonly #observe: DriverOptions['observe']
   readonly #startedAt = new Map<string, number>()
+  /** The model call of which text has been shown last. */
+  #shown: string | undefined
 
   constructor(fold: Fold, { host, record, observe }: DriverOptions) {
     this.#fold = fold
@@ -64,13 +67,25 @@ export class Driver {
     if (this.#record !== undefined) await this.#recordAll([{ type: 'event', at: Date.now(), event }])
     const effect = 'place' in event ? this.#fold.pending.get(event.place) : undefined
     if (this.#observe !== undefined && effect !== undefined) this.#observeSettling(effect, event)
-    const before = this.#fold.snapshot.context.verdict
+    const before = this.#fold.snapshot.context
     const progress = this.#fold.apply(event)
+    const after = this.#fold.snapshot.context
+    if (effect !== undefined && after.transcript.length === before.transcript.length) this.#takeBack(effect)
     this.#observeProgress(progress)
-    const { verdict } = this.#fold.snapshot.context
-    if (verdict !== undefined && verdict !== before) this.#observe?.({ type: 'limit.reached', verdict })
+    if (after.verdict !== undefined && after.verdict !== before.verdict) {
+      this.#observe?.({ type: 'limit.reached', verdict: after.verdict })
+    }
     for (const place of progress.stopped) this.#host.stop(place)
     if (progress.started.length > 0) await this.#startEffects(progress.started)
+  }
+
+  /** Shows what an effect reports while it goes on. */
+  observeReport(effect: Effect, report: EffectReport): void {
+    const body = eventOf(effect, report)
+    if (body === undefined) return
+    if (body.type === 'model.delta') this.#shown = effect.place
+    else if (body.type === 'model.reset') this.#shown = undefined
+    this.#observe?.(body)
   }
 
   async #startEffects(effects: readonly Effect[]): Promise<void> {
@@ -149,6 +164,13 @@ export class Driver {
       const answer = event.output as ToolAnswer
       this.#observe?.({ type: 'tool.finished', place, callId, name: called.name, ...answer, durationMs })
     }
+  }
+
+  /** Text that was shown and did not enter the transcript (the call failed, the reply was cut off) is void. */
+  #takeBack({ kind, place, input }: Effect): void {
+    if (kind !== 'callModel' || this.#shown !== place) return
+    this.#shown = undefined
+    this.#observe?.({ type: 'model.reset', place, closing: input.toolChoice === 'none' })
   }
 
   #observeProgress({ transitions }: Progress): void {

@@ -18,6 +18,8 @@ export type EventBody =
   | ({ readonly type: 'transition' } & Transition)
   | ({ readonly type: 'model.started' } & ModelCall)
   | ({ readonly type: 'model.delta'; readonly text: string } & ModelCall)
+  /** The text that was shown since the call began is void, and a consumer that has shown it takes it back. */
+  | ({ readonly type: 'model.reset' } & ModelCall)
   | ({ readonly type: 'model.finished'; readonly reply: ModelReply; readonly durationMs: number } & ModelCall)
   | ({ readonly type: 'model.failed'; readonly error: ErrorInfo; readonly durationMs: number } & ModelCall)
   | ({ readonly type: 'retry.scheduled'; readonly delayMs: number; readonly failures: number } & Placed)
@@ -30,8 +32,10 @@ export type EventBody =
       readonly error?: string
       readonly durationMs: number
     } & ToolExecution)
+  /** The history that the run began with was broken, and was mended. */
+  | { readonly type: 'history.repaired'; readonly notes: readonly string[] }
   | { readonly type: 'limit.reached'; readonly verdict: Verdict }
-  | { readonly type: 'run.finished'; readonly outcome: Outcome }
+  | { readonly type: 'run.finished'; readonly outcome: Outcome<unknown> }
 
 interface EventFacts {
   readonly runId: string
@@ -56,6 +60,8 @@ interface ToolExecution extends Placed {
 
 /** What an effect reports while it goes on. */
 export type EffectReport =
+  /** Text that was reported is void. */
+  | { readonly type: 'reset' }
   | { readonly type: 'delta'; readonly text: string }
   | { readonly type: 'progress'; readonly progress: unknown }
   | { readonly type: 'delay'; readonly delayMs: number }

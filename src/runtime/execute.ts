@@ -1,12 +1,13 @@
 import { messageOf } from '../errors.ts'
 import type { Journal } from '../journal/entry.ts'
-import type { Outcome } from '../machines/outcome.ts'
+import type { Aborted, Done, Ending, EndingFacts, Outcome, Waiting } from '../machines/outcome.ts'
+import type { ReadResult } from '../messages/readJson.ts'
 import { Driver, type StartingPoint } from './driver.ts'
 import { EventStream } from './eventStream.ts'
-import type { AgentEvent, EffectReport, EventBody } from './events.ts'
+import type { AgentEvent, EventBody } from './events.ts'
 import type { Fold } from './fold.ts'
 import { InProcessHost, type Services } from './inProcessHost.ts'
-import { type Effect, stateOf } from './pureMachine.ts'
+import { stateOf } from './pureMachine.ts'
 
 /** A run that is ready to be driven. */
 export interface PreparedRun {
@@ -17,25 +18,30 @@ export interface PreparedRun {
   readonly resumed: boolean
 }
 
-export interface ExecutionOptions {
+export interface ExecutionOptions<Output> {
   readonly services: Services
   readonly journal?: Journal | undefined
   /** Each of them can abort the run. */
   readonly signals: readonly (AbortSignal | undefined)[]
   readonly onEvent?: ((event: AgentEvent) => void) | undefined
+  /** Makes of the answer's text what the agent promises. */
+  readonly read: (text: string) => ReadResult<Output>
 }
 
 /** A run that can be watched: iterate over its events, await its outcome, or both. */
-export interface Run extends AsyncIterable<AgentEvent> {
+export interface Run<Output = string> extends AsyncIterable<AgentEvent> {
   readonly id: string
   /** Settles exactly once, and never rejects for what happens at run time. */
-  readonly outcome: Promise<Outcome>
+  readonly outcome: Promise<Outcome<Output>>
   /** Stops the run: it settles at once as `aborted` with reason `cancelled`. */
   abort(message?: string): void
 }
 
 /** Drives a run in this process. */
-export async function execute(run: PreparedRun, options: ExecutionOptions): Promise<Outcome> {
+export async function execute<Output>(
+  run: PreparedRun,
+  options: ExecutionOptions<Output>,
+): Promise<Outcome<Output>> {
   const { services, journal, onEvent } = options
   const startedAt = performance.now()
   const observe =
@@ -43,13 +49,9 @@ export async function execute(run: PreparedRun, options: ExecutionOptions): Prom
   const host = new InProcessHost(
     services,
     run.id,
-    observe &&
-      ((effect, report) => {
-        const body = eventOf(effect, report)
-        if (body !== undefined) observe(body)
-      }),
+    observe && ((effect, report) => driver.observeReport(effect, report)),
   )
-  const driver = new Driver(run.fold, {
+  const driver: Driver = new Driver(run.fold, {
     host,
     record: journal && ((entries) => journal.append(run.id, entries)),
     observe,
@@ -59,8 +61,11 @@ export async function execute(run: PreparedRun, options: ExecutionOptions): Prom
   for (const signal of signals) signal.addEventListener('abort', cancel, { once: true })
   try {
     observe?.({ type: 'run.started', resumed: run.resumed, state: stateOf(run.fold.snapshot) })
+    const { historyNotes: notes } = run.fold.snapshot.context
+    if (notes.length > 0 && !run.resumed) observe?.({ type: 'history.repaired', notes })
     const ending = await driver.drive(withCancellation(run.from, signals))
-    const outcome: Outcome = { ...ending, runId: run.id, durationMs: performance.now() - startedAt }
+    const facts = { runId: run.id, durationMs: performance.now() - startedAt }
+    const outcome = { ...facts, ...withOutput(ending, options.read) }
     observe?.({ type: 'run.finished', outcome })
     return outcome
   } finally {
@@ -69,7 +74,11 @@ export async function execute(run: PreparedRun, options: ExecutionOptions): Prom
 }
 
 /** Drives a run whose events are read by a consumer. */
-export function watch(id: string, prepared: Promise<PreparedRun>, options: ExecutionOptions): Run {
+export function watch<Output>(
+  id: string,
+  prepared: Promise<PreparedRun>,
+  options: ExecutionOptions<Output>,
+): Run<Output> {
   const controller = new AbortController()
   const abort = (message?: string): void => controller.abort(message)
   const events = new EventStream(() => abort('The consumer of the events left.'))
@@ -86,6 +95,18 @@ export function watch(id: string, prepared: Promise<PreparedRun>, options: Execu
   const close = (): void => events.close()
   outcome.then(close, close)
   return { id, outcome, abort, [Symbol.asyncIterator]: () => events }
+}
+
+/** The form was checked when the answer came, so it can only fail where a resumed agent promises another form. */
+function withOutput<Output>(
+  ending: Ending,
+  read: ExecutionOptions<Output>['read'],
+): EndingFacts & (Done<Output> | Aborted | Waiting) {
+  if (ending.status !== 'done') return ending
+  const { output: text, ...done } = ending
+  const output = read(text)
+  if (output.ok) return { ...done, output: output.value }
+  return { ...done, status: 'aborted', reason: 'malformed_response', message: output.problem, partial: text }
 }
 
 /** A signal that was aborted before the run began will not tell so again. */
@@ -110,28 +131,5 @@ function notify(onEvent: (event: AgentEvent) => void, event: AgentEvent): void {
     process.emitWarning(`onEvent threw on "${event.type}": ${messageOf(thrown)}`, {
       code: 'LOOPCHART_ON_EVENT',
     })
-  }
-}
-
-function eventOf({ kind, place, input }: Effect, report: EffectReport): EventBody | undefined {
-  switch (report.type) {
-    case 'delta':
-      return kind === 'callModel'
-        ? { type: 'model.delta', place, closing: input.toolChoice === 'none', text: report.text }
-        : undefined
-    case 'progress':
-      return kind === 'runTool'
-        ? {
-            type: 'tool.progress',
-            place,
-            callId: input.call.id,
-            name: input.call.function.name,
-            progress: report.progress,
-          }
-        : undefined
-    case 'delay':
-      return kind === 'sleep'
-        ? { type: 'retry.scheduled', place, delayMs: report.delayMs, failures: input.failures }
-        : undefined
   }
 }

@@ -3,6 +3,7 @@ import { type AnyActorRef, fromPromise } from 'xstate'
 import type { AgentMachine } from '../machines/agentMachine.ts'
 import type { AgentContext } from '../machines/context.ts'
 import type { EffectKind, EffectMap } from '../machines/effects.ts'
+import { isContextTooLong } from '../machines/guards.ts'
 import type { Memory } from '../memory/memory.ts'
 import type { Services } from './inProcessHost.ts'
 
@@ -18,7 +19,11 @@ export function provideServices(machine: AgentMachine, services: Services, memor
       compact: live('compact'),
       sleep: live('sleep'),
     },
-    guards: { contextOverBudget: ({ context }) => isOverBudget(memory, context) },
+    guards: {
+      contextOverBudget: ({ context }) => isOverBudget(memory, context),
+      contextTooLong: ({ context }, failure) =>
+        memory.compact !== undefined && isContextTooLong(context, (failure as { error: unknown }).error),
+    },
   })
 
   function live<Kind extends EffectKind>(kind: Kind) {

@@ -106,6 +106,10 @@ describe('a chat completion', () => {
   it.each([
     ['as an object', { a: 1 }, '{"a":1}'],
     ['as text', '{"a":1}', '{"a":1}'],
+    ['encoded twice', JSON.stringify('{"a":1}'), '{"a":1}'],
+    ['as a string that holds no object', '"paris"', '"paris"'],
+    ['cut off', '{"a":', '{"a":'],
+    ['with text behind them', '{"a":1} ok?', '{"a":1} ok?'],
     ['missing', undefined, ''],
     ['null', null, ''],
   ])('may have arguments %s', async (_what, args, text) => {

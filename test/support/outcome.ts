@@ -2,18 +2,18 @@ import { expect } from 'vitest'
 import { findViolations, type Outcome } from '../../src/index.ts'
 
 /** Narrows an outcome, with the whole of it in the message where it is another. */
-export function expectDone(outcome: Outcome): Extract<Outcome, { status: 'done' }> {
+export function expectDone<Output>(outcome: Outcome<Output>): Extract<Outcome<Output>, { status: 'done' }> {
   if (outcome.status !== 'done') throw new Error(`expected done: ${JSON.stringify(outcome, null, 2)}`)
   return outcome
 }
 
-export function expectAborted(outcome: Outcome): Extract<Outcome, { status: 'aborted' }> {
+export function expectAborted(outcome: Outcome<unknown>): Extract<Outcome, { status: 'aborted' }> {
   if (outcome.status !== 'aborted') throw new Error(`expected aborted: ${JSON.stringify(outcome, null, 2)}`)
   return outcome
 }
 
 /** The conversation can go on: with one more user message it satisfies every provider. */
-export function expectSendable(outcome: Outcome): void {
+export function expectSendable(outcome: Outcome<unknown>): void {
   const next = [...outcome.transcript, { role: 'user', content: 'go on' } as const]
   expect(findViolations(next)).toEqual([])
 }

@@ -1,0 +1,101 @@
+import type { CallModelInput, ModelTurn } from './machines/effects.ts'
+import type { Memory } from './memory/memory.ts'
+import { findViolations } from './messages/invariants.ts'
+import type { ModelReply, Usage } from './messages/reply.ts'
+import type { Message, ToolSpec } from './messages/types.ts'
+import type { Model, ModelIO, ModelRequest } from './models/model.ts'
+import { checkForm, type OutputFormat } from './outputFormat.ts'
+import type { EffectIO } from './runtime/inProcessHost.ts'
+import { callNeedsApproval } from './tools/executeTool.ts'
+import { specsOf } from './tools/registry.ts'
+import type { Tool } from './tools/tool.ts'
+
+/** UTF-8 bytes to a token, on average over English text and JSON; for providers that report no usage. */
+const BYTES_PER_TOKEN = 4
+
+export interface ModelParts {
+  readonly model: Model
+  readonly tools: ReadonlyMap<string, Tool>
+  readonly instructions: string | undefined
+  readonly memory: Memory
+  readonly output: OutputFormat<unknown> | undefined
+}
+
+/** The effect `callModel`: what the memory shows goes out, and what comes back is judged as far as tools and form go. */
+export function modelCaller(parts: ModelParts): (input: CallModelInput, io: EffectIO) => Promise<ModelTurn> {
+  const { model, tools, output } = parts
+  const specs = specsOf(tools)
+  const approvable = [...tools.values()].some((tool) => tool.needsApproval !== false)
+  return async (input, io) => {
+    const request = requestFor(input, parts, specs)
+    if (isDevelopment()) warnOfViolations(request.messages)
+    const answered = await model.generate(request, ioFor(input, io))
+    const reply = withUsage(output === undefined ? answered : checkForm(answered, output), request)
+    return { reply, needsApproval: approvable ? approvals(reply, tools) : [] }
+  }
+}
+
+function requestFor(
+  { transcript, memory: state, instructions: given, note, toolChoice }: CallModelInput,
+  { instructions, memory, output }: ModelParts,
+  specs: readonly ToolSpec[],
+): ModelRequest {
+  const system = [instructions || given, output?.instructions].filter(Boolean).join('\n\n')
+  const messages: Message[] = system === '' ? [] : [{ role: 'system', content: system }]
+  for (const message of memory.view(transcript.toArray(), state)) messages.push(message)
+  if (note !== undefined) messages.push({ role: 'user', content: note })
+  return {
+    messages,
+    // Some servers ignore `tool_choice`, so a call without tools is one that names none.
+    tools: toolChoice === 'none' ? [] : specs,
+    toolChoice,
+    ...(output === undefined ? {} : { responseFormat: output.responseFormat }),
+  }
+}
+
+function ioFor({ retriesLeft }: CallModelInput, { signal, watched, report }: EffectIO): ModelIO {
+  if (!watched) return { signal, retriesLeft }
+  return {
+    signal,
+    retriesLeft,
+    onDelta: ({ text }) => report({ type: 'delta', text }),
+    onReset: () => report({ type: 'reset' }),
+  }
+}
+
+function approvals({ toolCalls }: ModelReply, tools: ReadonlyMap<string, Tool>): readonly number[] {
+  return toolCalls.flatMap((call, i) => (callNeedsApproval(call, tools) ? [i] : []))
+}
+
+/** Usage that is missing or zero would let every budget pass, so it is estimated, and marked as such. */
+function withUsage(reply: ModelReply, { messages, tools }: ModelRequest): ModelReply {
+  const { inputTokens, outputTokens } = reply.usage
+  if (inputTokens > 0 && outputTokens > 0) return reply
+  const usage: Usage = {
+    ...reply.usage,
+    inputTokens: inputTokens || estimate([messages, tools]),
+    outputTokens: outputTokens || estimate(reply.message),
+    estimated: true,
+  }
+  return { ...reply, usage }
+}
+
+function estimate(value: unknown): number {
+  return Math.ceil(Buffer.byteLength(JSON.stringify(value)) / BYTES_PER_TOKEN)
+}
+
+function isDevelopment(): boolean {
+  return process.env.NODE_ENV === 'development' || process.env.NODE_ENV === 'test'
+}
+
+/** A memory of the user's own may break what providers demand; that is better heard of here than from them. */
+function warnOfViolations(messages: readonly Message[]): void {
+  for (const { index, rule, message } of findViolations(messages)) {
+    process.emitWarning(
+      `A request breaks the rule "${rule}" at message ${index}: ${message}. Check your memory.`,
+      {
+        code: 'LOOPCHART_REQUEST',
+      },
+    )
+  }
+}
