@@ -39,7 +39,7 @@ const mutants: readonly Mutant[] = [
   reducers("isWhole && reply.finish !== 'length' ? 0", 'isWhole ? 0'),
   reducers('if (isRefused(next)) return { ...received, calls: [] }', ''),
   chart('CANCEL: { target', 'IGNORED: { target'),
-  chart("entry: ['beginStep', 'beginCall']", "entry: ['beginStep']"),
+  chart("target: 'calling', actions: 'beginNextAttempt'", "target: 'calling'"),
   chart("exit: 'stopTools',", ''),
 ]
 

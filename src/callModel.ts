@@ -40,17 +40,21 @@ function requestFor(
   { instructions, memory, output }: ModelParts,
   specs: readonly ToolSpec[],
 ): ModelRequest {
-  const system = [instructions || given, output?.instructions].filter(Boolean).join('\n\n')
-  const messages: Message[] = system === '' ? [] : [{ role: 'system', content: system }]
-  for (const message of memory.view(transcript.toArray(), state)) messages.push(message)
-  if (note !== undefined) messages.push({ role: 'user', content: note })
+  const system = systemText(instructions || given, output)
+  const first: Message[] = system === '' ? [] : [{ role: 'system', content: system }]
+  const last: Message[] = note === undefined ? [] : [{ role: 'user', content: note }]
   return {
-    messages,
+    messages: [...first, ...memory.view(transcript.toArray(), state), ...last],
     // Some servers ignore `tool_choice`, so a call without tools is one that names none.
     tools: toolChoice === 'none' ? [] : specs,
     toolChoice,
     ...(output === undefined ? {} : { responseFormat: output.responseFormat }),
   }
+}
+
+function systemText(instructions = '', output: OutputFormat<unknown> | undefined): string {
+  if (output === undefined) return instructions
+  return instructions === '' ? output.instructions : `${instructions}\n\n${output.instructions}`
 }
 
 function ioFor({ retriesLeft }: CallModelInput, { signal, watched, report }: EffectIO): ModelIO {

@@ -123,8 +123,8 @@ const base = setup({
   },
   actions: {
     beginStep: assign(({ context }) => reducers.beginStep(context)),
-    beginCall: assign(() => reducers.beginCall()),
-    beginAttempt: assign(({ context }) => reducers.beginAttempt(context)),
+    beginClosingCall: assign(() => reducers.beginClosingCall()),
+    beginNextAttempt: assign(({ context }) => reducers.beginNextAttempt(context)),
     recordError: assign(({ context }, { error }: Failure) => reducers.recordError(context, error)),
     recordContextTooLong: assign(({ context }, { error }: Failure) =>
       reducers.recordContextTooLong(context, error),
@@ -205,11 +205,10 @@ export function createAgentMachine(settings: RunSettings = defaultSettings): Age
     states: {
       thinking: {
         description: 'The model decides what to do next.',
-        entry: ['beginStep', 'beginCall'],
+        entry: 'beginStep',
         initial: 'calling',
         states: {
           calling: {
-            entry: 'beginAttempt',
             invoke: {
               id: 'model',
               src: 'callModel',
@@ -242,7 +241,7 @@ export function createAgentMachine(settings: RunSettings = defaultSettings): Age
               id: 'sleep',
               src: 'sleep',
               input: ({ context }) => sleepInput(context, 'model'),
-              onDone: 'calling',
+              onDone: { target: 'calling', actions: 'beginNextAttempt' },
             },
           },
         },
@@ -314,11 +313,10 @@ export function createAgentMachine(settings: RunSettings = defaultSettings): Age
       },
       concluding: {
         description: 'One last model call, without tools and outside the step budget.',
-        entry: 'beginCall',
+        entry: 'beginClosingCall',
         initial: 'calling',
         states: {
           calling: {
-            entry: 'beginAttempt',
             invoke: {
               id: 'closing',
               src: 'callModel',
@@ -358,7 +356,7 @@ export function createAgentMachine(settings: RunSettings = defaultSettings): Age
               id: 'sleep',
               src: 'sleep',
               input: ({ context }) => sleepInput(context, 'closing'),
-              onDone: 'calling',
+              onDone: { target: 'calling', actions: 'beginNextAttempt' },
             },
           },
         },

@@ -20,15 +20,15 @@ export interface Decision {
 }
 
 export function beginStep({ step }: AgentContext): Change {
-  return { step: step + 1 }
+  return { step: step + 1, attempt: 1 }
 }
 
-export function beginAttempt({ attempt }: AgentContext): Change {
+export function beginClosingCall(): Change {
+  return { attempt: 1 }
+}
+
+export function beginNextAttempt({ attempt }: AgentContext): Change {
   return { attempt: attempt + 1 }
-}
-
-export function beginCall(): Change {
-  return { attempt: 0 }
 }
 
 export function recordError(_context: AgentContext, thrown: unknown): Change {

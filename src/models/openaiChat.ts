@@ -112,7 +112,7 @@ function requestFields(
   const format = responseFormat && formatParameter(responseFormat, tools.length > 0, jsonMode)
   return {
     messages,
-    ...(tools.length === 0 ? {} : { tools: tools.map(toolParameter), tool_choice: toolChoice }),
+    ...(tools.length === 0 ? {} : { tools: toolParameters(tools), tool_choice: toolChoice }),
     ...(format === undefined ? {} : { response_format: format }),
     ...(stop === undefined ? {} : { stop }),
   }
@@ -123,6 +123,17 @@ function formatParameter(format: ResponseFormat, withTools: boolean, mode: JsonM
   if (mode === 'none' || (mode === 'object' && withTools)) return undefined
   if (mode === 'object' || format.type === 'json_object') return { type: 'json_object' }
   return { type: 'json_schema', json_schema: { name: format.name, schema: format.schema } }
+}
+
+const parametersOfTools = new WeakMap<readonly ToolSpec[], readonly Body[]>()
+
+/** An agent's tools stay the same array from call to call, so they are put into the provider's form once. */
+function toolParameters(tools: readonly ToolSpec[]): readonly Body[] {
+  const known = parametersOfTools.get(tools)
+  if (known !== undefined) return known
+  const parameters = tools.map(toolParameter)
+  parametersOfTools.set(tools, parameters)
+  return parameters
 }
 
 function toolParameter({ name, description, parameters, strict }: ToolSpec): Body {

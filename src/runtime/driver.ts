@@ -7,7 +7,7 @@ import { eventOf } from './eventOf.ts'
 import type { EffectReport, EventBody } from './events.ts'
 import type { Fold, Progress } from './fold.ts'
 import type { Host } from './host.ts'
-import type { Effect } from './pureMachine.ts'
+import { describe, type Effect } from './pureMachine.ts'
 
 export interface DriverOptions {
   readonly host: Host
@@ -173,9 +173,9 @@ export class Driver {
     this.#observe?.({ type: 'model.reset', place, closing: input.toolChoice === 'none' })
   }
 
-  #observeProgress({ transitions }: Progress): void {
+  #observeProgress({ taken }: Progress): void {
     if (this.#observe === undefined) return
-    for (const transition of transitions) this.#observe({ type: 'transition', ...transition })
+    for (const edge of taken) this.#observe({ type: 'transition', ...describe(edge) })
   }
 }
 

@@ -2,14 +2,15 @@ import { LoopchartError } from '../errors.ts'
 import type { JournalEntry, RunEvent } from '../journal/entry.ts'
 import type { AgentMachineEvent } from '../machines/agentMachine.ts'
 import type { AgentInput } from '../machines/context.ts'
-import type { AgentSnapshot, Effect, PureMachine, Step, Transition } from './pureMachine.ts'
+import type { AgentSnapshot, Effect, PureMachine, Step } from './pureMachine.ts'
 
 /** What an event changed. */
 export interface Progress {
   readonly started: readonly Effect[]
   /** Places of effects that are no longer wanted. */
   readonly stopped: readonly string[]
-  readonly transitions: readonly Transition[]
+  /** The edges of the chart that were taken. */
+  readonly taken: Step['taken']
 }
 
 /**
@@ -82,14 +83,14 @@ export class Fold {
     return completion as AgentMachineEvent
   }
 
-  #follow({ started, stopped, transitions }: Step): Progress {
+  #follow({ started, stopped, taken }: Step): Progress {
     const places: string[] = []
     for (const [place, { actorId }] of this.#pending) {
       if (stopped.includes(actorId)) places.push(place)
     }
     for (const place of places) this.#pending.delete(place)
     for (const effect of started) this.#pending.set(effect.place, effect)
-    return { started, stopped: places, transitions }
+    return { started, stopped: places, taken }
   }
 }
 

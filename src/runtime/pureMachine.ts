@@ -39,7 +39,8 @@ export interface Step {
   readonly started: readonly Effect[]
   /** Ids of actors that the machine no longer wants. */
   readonly stopped: readonly string[]
-  readonly transitions: readonly Transition[]
+  /** The edges that were taken, as XState defines them; `describe` makes them readable. */
+  readonly taken: readonly AnyTransitionDefinition[]
 }
 
 /**
@@ -53,7 +54,7 @@ export class PureMachine {
   readonly #scope: ActorScope<AgentSnapshot, AgentMachineEvent>
   #started: Effect[] = []
   #stopped: string[] = []
-  #transitions: Transition[] = []
+  #taken: AnyTransitionDefinition[] = []
 
   constructor(machine: AgentMachine) {
     this.#machine = machine
@@ -61,7 +62,7 @@ export class PureMachine {
       input: '',
       inspect: (inspected) => {
         if (inspected.type !== '@xstate.microstep') return
-        for (const transition of inspected._transitions) this.#transitions.push(describe(transition))
+        this.#taken.push(...inspected._transitions)
       },
     })
     this.#scope = {
@@ -91,9 +92,9 @@ export class PureMachine {
   #collect(next: () => AgentSnapshot): Step {
     this.#started = []
     this.#stopped = []
-    this.#transitions = []
+    this.#taken = []
     const snapshot = next()
-    return { snapshot, started: this.#started, stopped: this.#stopped, transitions: this.#transitions }
+    return { snapshot, started: this.#started, stopped: this.#stopped, taken: this.#taken }
   }
 }
 
@@ -108,7 +109,8 @@ function actorIdOf({ params }: ExecutableActionObject): string {
   return (params as unknown as { id: string } | undefined)?.id ?? ''
 }
 
-function describe({ source, target, guard, eventType }: AnyTransitionDefinition): Transition {
+/** An edge in the words of Loopchart's events. */
+export function describe({ source, target, guard, eventType }: AnyTransitionDefinition): Transition {
   const to = target?.[0]
   const guardName = typeof guard === 'string' ? guard : typeof guard === 'object' ? guard.type : guard?.name
   return {

@@ -29,8 +29,8 @@ export async function executeTool(
     const read = readArguments(call, tool)
     return read.ok ? await runRaced(tool, read.value, context) : read.result
   } catch (thrown) {
-    // A schema's own code (a refinement, a transform) may throw.
-    return toolError('failed', `${tool.name} failed: ${nameAndMessage(thrown)}`)
+    // The tool, or its schema's own code (a refinement, a transform), may throw at once.
+    return failed(tool, thrown)
   }
 }
 
@@ -75,20 +75,30 @@ function readArguments(call: ToolCall, tool: Tool): ReadArguments {
   )
 }
 
-function runRaced(tool: Tool, args: unknown, context: ExecutionContext): Promise<ToolResult> {
-  const controller = new AbortController()
+/** Runs a tool that may be deaf. One that returns at once needs no timer: it can be neither timed out nor cancelled. */
+async function runRaced(tool: Tool, args: unknown, context: ExecutionContext): Promise<ToolResult> {
+  if (context.signal.aborted) return cancelled(tool)
+  const stopper = new Stopper(context.signal)
+  const returned = tool.run(args, {
+    get signal() {
+      return stopper.signal
+    },
+    idempotencyKey: context.idempotencyKey,
+    emit: (progress) => context.emit(progress),
+  })
+  if (!isThenable(returned)) return { content: renderResult(returned) }
+  return race(tool, returned, stopper)
+}
+
+function race(tool: Tool, running: PromiseLike<unknown>, stopper: Stopper): Promise<ToolResult> {
   return new Promise((resolve) => {
     const settle = (result: ToolResult): void => {
       clearTimeout(timer)
-      context.signal.removeEventListener('abort', cancel)
+      stopper.dispose()
       resolve(result)
     }
-    const cancel = (): void => {
-      controller.abort(context.signal.reason)
-      settle(toolError('cancelled', `${tool.name} was cancelled. It may or may not have had an effect.`))
-    }
     const timer = setTimeout(() => {
-      controller.abort(new DOMException(`${tool.name} took too long`, 'TimeoutError'))
+      stopper.stop(new DOMException(`${tool.name} took too long`, 'TimeoutError'))
       settle(
         toolError(
           'timeout',
@@ -96,20 +106,67 @@ function runRaced(tool: Tool, args: unknown, context: ExecutionContext): Promise
         ),
       )
     }, tool.timeoutMs)
-    if (context.signal.aborted) return cancel()
-    context.signal.addEventListener('abort', cancel, { once: true })
-    // A tool may throw before it returns a promise; an async function catches both.
-    const run = async (): Promise<unknown> =>
-      tool.run(args, {
-        signal: controller.signal,
-        idempotencyKey: context.idempotencyKey,
-        emit: (progress) => context.emit(progress),
-      })
-    run().then(
+    stopper.onStop(() => settle(cancelled(tool)))
+    Promise.resolve(running).then(
       (value) => settle({ content: renderResult(value) }),
-      (thrown) => settle(toolError('failed', `${tool.name} failed: ${nameAndMessage(thrown)}`)),
+      (thrown) => settle(failed(tool, thrown)),
     )
   })
+}
+
+/** The signal of one call: aborted with the run's, or when the call is given up. Made only where a tool asks for it. */
+class Stopper {
+  readonly #outer: AbortSignal
+  #controller: AbortController | undefined
+  #stopped: { readonly reason: unknown } | undefined
+  #listener: (() => void) | undefined
+
+  constructor(outer: AbortSignal) {
+    this.#outer = outer
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#stopped !== undefined) this.#controller.abort(this.#stopped.reason)
+    }
+    return this.#controller.signal
+  }
+
+  stop(reason: unknown): void {
+    this.#stopped = { reason }
+    this.#controller?.abort(reason)
+  }
+
+  onStop(listener: () => void): void {
+    this.#listener = () => {
+      this.stop(this.#outer.reason)
+      listener()
+    }
+    if (this.#outer.aborted) this.#listener()
+    else this.#outer.addEventListener('abort', this.#listener, { once: true })
+  }
+
+  dispose(): void {
+    if (this.#listener !== undefined) this.#outer.removeEventListener('abort', this.#listener)
+  }
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    (typeof value === 'object' || typeof value === 'function') &&
+    value !== null &&
+    'then' in value &&
+    typeof value.then === 'function'
+  )
+}
+
+function cancelled({ name }: Tool): ToolResult {
+  return toolError('cancelled', `${name} was cancelled. It may or may not have had an effect.`)
+}
+
+function failed({ name }: Tool, thrown: unknown): ToolResult {
+  return toolError('failed', `${name} failed: ${nameAndMessage(thrown)}`)
 }
 
 function unknownTool(name: string, tools: ReadonlyMap<string, Tool>): ToolResult {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { and, createMachine, fromPromise, not, setup, stateIn } from 'xstate'
 import { edgesOf } from '../../src/graph/index.ts'
 import { createAgentMachine } from '../../src/machines/index.ts'
-import { PureMachine } from '../../src/runtime/pureMachine.ts'
+import { describe as describeEdge, PureMachine } from '../../src/runtime/pureMachine.ts'
 
 const never = fromPromise(() => new Promise<never>(() => {}))
 
@@ -20,9 +20,9 @@ describe('the edges of the agent', () => {
   it('name what the transitions of a run name, so that a viewer can find them', () => {
     const pure = new PureMachine(createAgentMachine())
     const { snapshot } = pure.start('Hello?')
-    const { transitions } = pure.step(snapshot, { type: 'CANCEL' })
-    expect(transitions.length).toBeGreaterThan(0)
-    for (const transition of transitions) expect(edges).toContainEqual(expect.objectContaining(transition))
+    const { taken } = pure.step(snapshot, { type: 'CANCEL' })
+    expect(taken.length).toBeGreaterThan(0)
+    for (const edge of taken) expect(edges).toContainEqual(expect.objectContaining(describeEdge(edge)))
   })
 
   it('are without a destination where they stay in their state', () => {
