@@ -14,6 +14,14 @@ interface OpenCall {
   arguments: string
 }
 
+/** What one entry of `tool_calls` in a chunk says. */
+interface CallEntry {
+  readonly index: number | undefined
+  readonly id: string
+  readonly name: string
+  readonly arguments: string
+}
+
 /** Collects the chunks of a streamed chat completion into the reply that they spell. */
 export class ReplyAccumulator {
   #text = ''
@@ -62,36 +70,40 @@ export class ReplyAccumulator {
     })
   }
 
-  #addCall(entry: Readonly<Record<string, unknown>>): void {
-    const index = typeof entry.index === 'number' ? entry.index : undefined
-    const id = typeof entry.id === 'string' ? entry.id : ''
-    const fn = fieldsOf(entry.function)
-    const name = typeof fn.name === 'string' ? fn.name : ''
-    const args = fn.arguments
-    const call = this.#openCall(index, id)
+  #addCall(raw: Readonly<Record<string, unknown>>): void {
+    const fn = fieldsOf(raw.function)
+    const entry: CallEntry = {
+      index: typeof raw.index === 'number' ? raw.index : undefined,
+      id: typeof raw.id === 'string' ? raw.id : '',
+      name: typeof fn.name === 'string' ? fn.name : '',
+      arguments: argumentsPiece(fn.arguments),
+    }
+    const call = this.#continuedBy(entry) ?? this.#open(entry)
+    if (call.id === '') call.id = entry.id
     // Names come whole, in pieces, or whole again with every chunk.
-    if (name !== call.name) call.name += name
-    if (typeof args === 'string') call.arguments += args
-    else if (args !== undefined && args !== null) call.arguments = JSON.stringify(args)
+    if (entry.name !== call.name) call.name += entry.name
+    call.arguments += entry.arguments
   }
 
-  /** The call that an entry continues. A new id on a used index opens a new call; a missing index goes by id. */
-  #openCall(index: number | undefined, id: string): OpenCall {
-    const known = id === '' ? undefined : this.#calls.findLast((call) => call.id === id)
-    const continued =
-      known ??
-      (index === undefined
-        ? id === ''
-          ? this.#calls.at(-1)
-          : undefined
-        : this.#calls.findLast((call) => call.index === index && (id === '' || call.id === '')))
-    if (continued !== undefined) {
-      if (continued.id === '') continued.id = id
-      return continued
-    }
-    const opened: OpenCall = { id, index, name: '', arguments: '' }
-    this.#calls.push(opened)
-    return opened
+  /** The call that an entry goes on with: by its id, else by its index, else the last one. */
+  #continuedBy(entry: CallEntry): OpenCall | undefined {
+    const known = entry.id === '' ? undefined : this.#calls.findLast(({ id }) => id === entry.id)
+    if (known !== undefined) return known
+    if (entry.index === undefined && entry.id !== '') return undefined
+    const candidate =
+      entry.index === undefined
+        ? this.#calls.at(-1)
+        : this.#calls.findLast(({ index }) => index === entry.index)
+    if (candidate === undefined) return undefined
+    // Some servers give every call the same index: a new id opens a new call, and so does a whole new call.
+    const hasOtherId = entry.id !== '' && candidate.id !== ''
+    return hasOtherId || isAnotherCall(entry, candidate) ? undefined : candidate
+  }
+
+  #open({ index, id }: CallEntry): OpenCall {
+    const call: OpenCall = { id, index, name: '', arguments: '' }
+    this.#calls.push(call)
+    return call
   }
 
   /** Provider fields: pieces of text are joined, anything else is replaced by its newest value. */
@@ -102,4 +114,23 @@ export class ReplyAccumulator {
       this.#extras[field] = typeof before === 'string' && typeof value === 'string' ? before + value : value
     }
   }
+}
+
+/** An entry with a name and arguments of its own, behind a call whose arguments are whole already. */
+function isAnotherCall(entry: CallEntry, { name, arguments: args }: OpenCall): boolean {
+  return name !== '' && entry.name !== '' && entry.arguments !== '' && isWhole(args)
+}
+
+function isWhole(json: string): boolean {
+  try {
+    JSON.parse(json)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function argumentsPiece(args: unknown): string {
+  if (typeof args === 'string') return args
+  return args === undefined || args === null ? '' : JSON.stringify(args)
 }

@@ -19,7 +19,7 @@ export function classifyError(
 ): ModelError {
   if (thrown instanceof ModelError) return thrown
   const { status: rawStatus, name, headers, code: rawCode, type } = fieldsOf(thrown)
-  const status = typeof rawStatus === 'number' ? rawStatus : undefined
+  const status = [rawStatus, rawCode].find(isHttpError)
   const said = messageOf(thrown)
   const words = [said, rawCode, type].filter((word) => typeof word === 'string').join(' ')
   const fail = (code: ModelErrorCode, message: string, retryable: boolean): ModelError =>
@@ -69,6 +69,11 @@ export function retryAfterMs(headers: unknown, now: number = Date.now()): number
   // An HTTP date ends in GMT; Date.parse alone reads a lone "-5" or "junk 1" as a date.
   const date = /GMT$/i.test(value.trim()) ? Date.parse(value) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
+/** Errors inside a body or a stream carry the status as their code. */
+function isHttpError(value: unknown): value is number {
+  return typeof value === 'number' && value >= 400 && value < 600
 }
 
 function isDigits(text: string): boolean {
