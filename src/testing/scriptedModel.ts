@@ -1,3 +1,4 @@
+import { delay } from '../delay.ts'
 import { LoopchartError } from '../errors.ts'
 import { type FinishReason, type ModelReply, noUsage, type Usage } from '../messages/reply.ts'
 import type { AssistantMessage, ToolCall } from '../messages/types.ts'
@@ -22,8 +23,15 @@ export interface ScriptedReply {
   readonly calls?: readonly ScriptedCall[]
   /** Default: what fits. */
   readonly finish?: FinishReason
+  /** Default: one token in, one out. */
   readonly usage?: Partial<Usage>
   readonly refusal?: string
+  /** Milliseconds before the reply comes, by the global timer; an abort cuts the wait short. Default: 0. */
+  readonly delayMs?: number
+  /** How the text is cut when it is streamed. Default: word by word. */
+  readonly pieces?: readonly string[]
+  /** Thrown once the text has been streamed: a stream that breaks in the middle. */
+  readonly breaksWith?: Error
 }
 
 export interface ScriptedCall {
@@ -67,7 +75,9 @@ export function scriptedModel(script: readonly ScriptedStep[]): ScriptedModel {
       while (typeof step === 'function') step = await step(request, io)
       if (step === HANG) return new Promise<never>(() => {})
       if (step instanceof Error) throw step
-      return speak(typeof step === 'string' ? { text: step } : step, position, io)
+      const reply = typeof step === 'string' ? { text: step } : step
+      if (reply.delayMs !== undefined) await delay(reply.delayMs, io.signal)
+      return speak(reply, position, io)
     },
     assertFinished() {
       if (requests.length < script.length) {
@@ -81,9 +91,11 @@ export function scriptedModel(script: readonly ScriptedStep[]): ScriptedModel {
 }
 
 function speak(step: ScriptedReply, position: number, { onDelta }: ModelIO): ModelReply {
-  const { text = '', calls = [], finish, refusal } = step
-  // In pieces, so that what is joined from deltas is really joined.
-  if (onDelta !== undefined) for (const piece of text.match(/\S+\s*/g) ?? []) onDelta({ text: piece })
+  const { calls = [], finish, refusal, breaksWith } = step
+  const text = step.text ?? step.pieces?.join('') ?? ''
+  const pieces = step.pieces ?? text.match(/\s*\S+\s*/g) ?? []
+  for (const piece of pieces) onDelta?.({ text: piece })
+  if (breaksWith !== undefined) throw breaksWith
   const toolCalls = calls.map((call, i) => toolCall(call, `call_${position}_${i}`))
   const message: AssistantMessage = {
     role: 'assistant',
@@ -94,7 +106,7 @@ function speak(step: ScriptedReply, position: number, { onDelta }: ModelIO): Mod
     text,
     toolCalls,
     finish: finish ?? (toolCalls.length > 0 ? 'tool_calls' : 'stop'),
-    usage: { ...noUsage, ...step.usage },
+    usage: { ...noUsage, inputTokens: 1, outputTokens: 1, ...step.usage },
     message,
     ...(refusal === undefined ? {} : { refusal }),
   }
