@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { ZodType } from 'zod'
+import { checkedDecisions, checkedInput, checkedOptions } from './checks.ts'
 import { LoopchartError, MisuseError } from './errors.ts'
 import type { Journal, RunEvent } from './journal/entry.ts'
 import { type AgentMachine, createAgentMachine } from './machines/agentMachine.ts'
-import { type AgentInput, messagesOf, type RunInput, runInputOf } from './machines/context.ts'
+import type { AgentInput, RunInput } from './machines/context.ts'
 import type { Outcome } from './machines/outcome.ts'
 import type { Decision } from './machines/reducers.ts'
 import { type Limits, resolveSettings } from './machines/settings.ts'
@@ -11,15 +12,20 @@ import { type Memory, wholeTranscript } from './memory/memory.ts'
 import type { ReadResult } from './messages/readJson.ts'
 import type { Model } from './models/model.ts'
 import { outputFormat } from './outputFormat.ts'
+import { claimRun } from './runtime/claimRun.ts'
 import type { AgentEvent } from './runtime/events.ts'
 import { type ExecutionOptions, execute, type PreparedRun, type Run, watch } from './runtime/execute.ts'
 import { Fold, foldJournal } from './runtime/fold.ts'
 import { provideServices } from './runtime/liveMachine.ts'
 import { type Effect, PureMachine } from './runtime/pureMachine.ts'
 import { servicesOf } from './services.ts'
+import { timeoutMs } from './timeouts.ts'
 import { toolError } from './tools/executeTool.ts'
 import { toolsByName } from './tools/registry.ts'
 import type { Tool } from './tools/tool.ts'
+
+/** Milliseconds after which a model call is given up, unless the agent says otherwise. */
+const DEFAULT_MODEL_TIMEOUT_MS = 600_000
 
 export interface AgentOptions<Output = string> {
   /** The service that calls a language model, such as `openaiChat('gpt-4.1')`. */
@@ -40,6 +46,11 @@ export interface AgentOptions<Output = string> {
   readonly limits?: Partial<Limits>
   /** How often a model call is tried again after an error that may pass. Default: 2. */
   readonly modelRetries?: number
+  /**
+   * Milliseconds after which a model call is given up, whatever its service does; a bound of last resort, above the
+   * timeouts of the service itself. Default: 600000, ten minutes.
+   */
+  readonly modelTimeoutMs?: number
   /** Keeps what happens, so that a run can be resumed. Default: nothing is kept. */
   readonly journal?: Journal
 }
@@ -48,7 +59,9 @@ export interface RunOptions {
   /** Aborts the run: it settles at once as `aborted` with reason `cancelled`. */
   readonly signal?: AbortSignal
   /** Called with everything that can be seen of the run. What it throws becomes a process warning. */
-  readonly onEvent?: (event: AgentEvent) => void
+  readonly onEvent?: (event: AgentEvent) => unknown
+  /** What the tools of this run are given beside their arguments: a user, a tenant, a connection. */
+  readonly context?: unknown
   /** Names the run in its journal and events. Default: a random UUID. */
   readonly runId?: string
 }
@@ -92,50 +105,64 @@ export interface Agent<Output = string> {
  * @throws MisuseError for options that cannot work.
  */
 export function createAgent<Output = string>(options: AgentOptions<Output>): Agent<Output> {
-  const { model, instructions, memory = wholeTranscript, journal } = options
-  if (typeof model?.generate !== 'function') {
-    throw new MisuseError(
-      'invalid_model',
-      "createAgent needs a model, for instance model: openaiChat('gpt-4.1').",
-    )
-  }
+  const { model, instructions, memory = wholeTranscript, journal } = checkedOptions(options)
   const settings = resolveSettings({ limits: options.limits, modelRetries: options.modelRetries })
   const tools = toolsByName(options.tools ?? [])
   const output = options.output && outputFormat(options.output)
-  const services = servicesOf({ model, tools, instructions, memory, output })
+  const modelTimeoutMs = timeoutMs('modelTimeoutMs', options.modelTimeoutMs ?? DEFAULT_MODEL_TIMEOUT_MS)
+  const services = servicesOf({ model, tools, instructions, memory, output, modelTimeoutMs })
   const machine = provideServices(createAgentMachine(settings), services, memory)
   const pure = new PureMachine(machine)
 
   return {
     machine,
     async run(input, runOptions = {}) {
-      return execute(await freshRun(checkedInput(input), runOptions.runId), executionOptions(runOptions))
+      const { runId = randomUUID() } = runOptions
+      return drive(runId, () => freshRun(checkedInput(input), runId), executionOptions(runOptions))
     },
     stream(input, runOptions = {}) {
       const { runId = randomUUID() } = runOptions
-      return watch(runId, freshRun(checkedInput(input), runId), executionOptions(runOptions))
+      const runInput = checkedInput(input)
+      const launch = (watched: ExecutionOptions<Output>): Promise<Outcome<Output>> =>
+        drive(runId, () => freshRun(runInput, runId), watched)
+      return watch(runId, launch, executionOptions(runOptions))
     },
     async resume(runId, resumeOptions = {}) {
-      return execute(await recordedRun(runId, resumeOptions.decisions ?? []), executionOptions(resumeOptions))
+      const decisions = checkedDecisions(resumeOptions.decisions ?? [])
+      return drive(runId, () => recordedRun(runId, decisions), executionOptions(resumeOptions))
     },
   }
 
-  function executionOptions({ signal, onEvent }: RunOptions): ExecutionOptions<Output> {
-    return { services, journal, signals: [signal], onEvent, read: output?.read ?? readText }
+  /** Prepares and executes a run, while nobody else in this process does so with the same journal and id. */
+  async function drive(
+    id: string,
+    prepare: () => Promise<PreparedRun>,
+    execution: ExecutionOptions<Output>,
+  ): Promise<Outcome<Output>> {
+    using _claim = journal && claimRun(journal, id)
+    return await execute(await prepare(), execution)
   }
 
-  async function freshRun(input: RunInput, id: string = randomUUID()): Promise<PreparedRun> {
-    if (journal !== undefined && (await journal.load(id)) !== undefined) {
-      throw new MisuseError(
-        'run_exists',
-        `A run with the id "${id}" is in the journal. Use agent.resume("${id}").`,
-      )
-    }
+  function executionOptions({ signal, onEvent, context }: RunOptions): ExecutionOptions<Output> {
+    return { services, journal, signals: [signal], onEvent, context, read: output?.read ?? readText }
+  }
+
+  async function freshRun(input: RunInput, id: string): Promise<PreparedRun> {
     const { limits, modelRetries } = resolveSettings(input, settings)
     const complete = { messages: input.messages, limits, modelRetries }
     const fold = new Fold(pure, complete)
+    const effects = [...fold.pending.values()]
     const first = { type: 'started', version: 1, at: Date.now(), input: complete } as const
-    return { id, fold, from: { effects: [...fold.pending.values()], first }, resumed: false }
+    try {
+      if ((await journal?.load(id)) === undefined)
+        return { id, fold, from: { effects, first }, resumed: false }
+    } catch (cause) {
+      return { id, fold, from: { effects, failure: { cause } }, resumed: false }
+    }
+    throw new MisuseError(
+      'run_exists',
+      `A run with the id "${id}" is in the journal. Use agent.resume("${id}").`,
+    )
   }
 
   async function recordedRun(id: string, decisions: readonly Decision[]): Promise<PreparedRun> {
@@ -146,10 +173,11 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
       )
     }
     const entries = await journal.load(id)
-    if (entries === undefined) {
+    if (entries === undefined || entries === null) {
       throw new LoopchartError('run_not_found', `There is no run with the id "${id}" in the journal.`)
     }
     const { fold, unstarted, inDoubt, ended } = foldJournal(pure, entries, id)
+    requireKnownCalls(fold, decisions)
     const again = inDoubt.filter(isIdempotent)
     const unknown = inDoubt.filter((effect) => !isIdempotent(effect))
     const happened = [
@@ -179,15 +207,14 @@ function reportInDoubt({ place }: Effect): RunEvent {
   return { type: 'settled', place, output }
 }
 
-function checkedInput(input: AgentInput): RunInput {
-  const runInput = runInputOf(input)
-  const messages = messagesOf(runInput.messages)
-  const last = messages.findLast(({ role }) => role === 'user')
-  if (last === undefined || last.content === null || last.content.length === 0) {
-    throw new MisuseError(
-      'empty_input',
-      'A run needs a question: a string that is not empty, or messages with a user message that is not empty.',
-    )
-  }
-  return { ...runInput, messages }
+/** Deciding again on a call that was decided on is harmless; deciding on one that there is not is a mistake. */
+function requireKnownCalls({ snapshot }: Fold, decisions: readonly Decision[]): void {
+  if (snapshot.value !== 'awaitingApproval') return
+  const known = snapshot.context.calls.map(({ call }) => call.id)
+  const stray = decisions.find(({ callId }) => !known.includes(callId))
+  if (stray === undefined) return
+  throw new MisuseError(
+    'unknown_call',
+    `The run waits for no decision on the call "${stray.callId}". Its calls are ${known.join(', ')}.`,
+  )
 }

@@ -2,8 +2,10 @@ import type { CallModelInput, ModelTurn } from './machines/effects.ts'
 import type { Memory } from './memory/memory.ts'
 import { findViolations } from './messages/invariants.ts'
 import type { ModelReply, Usage } from './messages/reply.ts'
+import { soundReply } from './messages/soundReply.ts'
 import type { Message, ToolSpec } from './messages/types.ts'
 import type { Model, ModelIO, ModelRequest } from './models/model.ts'
+import { ModelError } from './models/modelError.ts'
 import { checkForm, type OutputFormat } from './outputFormat.ts'
 import type { EffectIO } from './runtime/inProcessHost.ts'
 import { callNeedsApproval } from './tools/executeTool.ts'
@@ -19,20 +21,49 @@ export interface ModelParts {
   readonly instructions: string | undefined
   readonly memory: Memory
   readonly output: OutputFormat<unknown> | undefined
+  /** Milliseconds after which a call is given up, whatever its service does. */
+  readonly modelTimeoutMs: number
 }
 
 /** The effect `callModel`: what the memory shows goes out, and what comes back is judged as far as tools and form go. */
 export function modelCaller(parts: ModelParts): (input: CallModelInput, io: EffectIO) => Promise<ModelTurn> {
-  const { model, tools, output } = parts
+  const { model, tools, output, modelTimeoutMs: timeout } = parts
   const specs = specsOf(tools)
   const approvable = [...tools.values()].some((tool) => tool.needsApproval !== false)
   return async (input, io) => {
     const request = requestFor(input, parts, specs)
     if (isDevelopment()) warnOfViolations(request.messages)
-    const answered = await model.generate(request, ioFor(input, io))
+    const answered = soundReply(await ask(model, request, ioFor(input, io), timeout))
+    if (answered === undefined) throw notAReply(model)
     const reply = withUsage(output === undefined ? answered : checkForm(answered, output), request)
-    return { reply, needsApproval: approvable ? approvals(reply, tools) : [] }
+    return { reply, needsApproval: approvable ? await approvals(reply, tools) : [] }
   }
+}
+
+/** Asks the model, and gives it up after a while: a service may be deaf to its signal and know no timeout. */
+async function ask(model: Model, request: ModelRequest, io: ModelIO, timeout: number): Promise<unknown> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(
+        new ModelError('timeout', `${model.id} did not answer within ${timeout} ms.`, { retryable: true }),
+      )
+    }, timeout)
+  })
+  try {
+    return await Promise.race([model.generate(request, io), tooLate])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function notAReply({ id }: Model): ModelError {
+  return new ModelError(
+    'malformed_reply',
+    `The service of model "${id}" gave back something that is no ModelReply. It must return an object with text, ` +
+      'toolCalls, finish, usage and message.',
+    { retryable: false },
+  )
 }
 
 function requestFor(
@@ -67,8 +98,12 @@ function ioFor({ retriesLeft }: CallModelInput, { signal, watched, report }: Eff
   }
 }
 
-function approvals({ toolCalls }: ModelReply, tools: ReadonlyMap<string, Tool>): readonly number[] {
-  return toolCalls.flatMap((call, i) => (callNeedsApproval(call, tools) ? [i] : []))
+async function approvals(
+  { toolCalls }: ModelReply,
+  tools: ReadonlyMap<string, Tool>,
+): Promise<readonly number[]> {
+  const needed = await Promise.all(toolCalls.map((call) => callNeedsApproval(call, tools)))
+  return [...needed.keys()].filter((i) => needed[i])
 }
 
 /** Usage that is missing or zero would let every budget pass, so it is estimated, and marked as such. */

@@ -27,15 +27,14 @@ export interface ErrorInfo {
   readonly status?: number
 }
 
-/** The text of anything that was thrown: JavaScript lets people throw strings, `undefined` and frozen objects. */
+/** The text of anything that was thrown: JavaScript lets people throw strings, `undefined` and hostile objects. */
 export function messageOf(thrown: unknown): string {
   try {
-    if (thrown instanceof Error) return thrown.message || thrown.name
     if (typeof thrown === 'string') return thrown
     if (typeof thrown === 'object' && thrown !== null) {
-      const { message } = thrown as { message?: unknown }
-      if (typeof message === 'string') return message
-      return JSON.stringify(thrown) ?? 'an object'
+      const { message, name } = thrown as { message?: unknown; name?: unknown }
+      if (thrown instanceof Error) return String(message || name)
+      return typeof message === 'string' ? message : String(JSON.stringify(thrown))
     }
     return String(thrown)
   } catch {
@@ -45,16 +44,23 @@ export function messageOf(thrown: unknown): string {
 
 /** Plain data for anything that was thrown. An `ErrorInfo` passes through, so describing twice is harmless. */
 export function describeError(thrown: unknown): ErrorInfo {
-  const fields = (typeof thrown === 'object' && thrown !== null ? thrown : {}) as Partial<ErrorInfo>
+  const message = messageOf(thrown)
   try {
+    const { code, retryable, retryAfterMs, status } = (
+      typeof thrown === 'object' && thrown !== null ? thrown : {}
+    ) as Partial<ErrorInfo>
     return {
-      code: typeof fields.code === 'string' ? fields.code : 'unknown_error',
-      message: messageOf(thrown),
-      retryable: fields.retryable === true,
-      ...(typeof fields.retryAfterMs === 'number' ? { retryAfterMs: fields.retryAfterMs } : {}),
-      ...(typeof fields.status === 'number' ? { status: fields.status } : {}),
+      code: typeof code === 'string' ? code : 'unknown_error',
+      message,
+      retryable: retryable === true,
+      ...(isDuration(retryAfterMs) ? { retryAfterMs } : {}),
+      ...(typeof status === 'number' ? { status } : {}),
     }
   } catch {
-    return { code: 'unknown_error', message: messageOf(thrown), retryable: false }
+    return { code: 'unknown_error', message, retryable: false }
   }
+}
+
+function isDuration(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }

@@ -13,9 +13,11 @@ export function servicesOf(parts: ModelParts): Services {
   const { tools, memory } = parts
   return {
     callModel: modelCaller(parts),
-    runTool({ call, place }, { signal, runId, report }) {
+    runTool({ call, place }, { signal, runId, context, report }) {
       return executeTool(call, tools, {
         signal,
+        runId,
+        context,
         idempotencyKey: `${runId}/${place}`,
         emit: (progress) => report({ type: 'progress', progress }),
       })

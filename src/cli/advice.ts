@@ -1,7 +1,12 @@
 import type { Aborted } from '../machines/outcome.ts'
+import { printableLine } from './printable.ts'
 
 /** One line on why a run was aborted and what to do about it. */
-export function adviceFor({ reason, message, error }: Aborted, address: string): string {
+export function adviceFor(aborted: Aborted, address: string): string {
+  return printableLine(advice(aborted, address))
+}
+
+function advice({ reason, message, error }: Aborted, address: string): string {
   switch (error?.code) {
     case 'authentication':
       return `The API key was refused by ${address}. Check OPENAI_API_KEY. (${error.message})`

@@ -40,7 +40,8 @@ export function parseCommand(argv: readonly string[]): Command {
   const { values, positionals } = parsed(argv)
   if (values.help) return { name: 'help' }
   if (values.version) return { name: 'version' }
-  if (positionals.length === 1 && positionals[0] === 'graph') return { name: 'graph' }
+  const [word, ...more] = positionals
+  if (more.length === 0 && (word === 'graph' || word === 'help')) return { name: word }
   const options: AskOptions = {
     model: nonEmpty('--model', values.model),
     baseURL: url('--base-url', values['base-url']),
@@ -79,7 +80,13 @@ function parsed(argv: readonly string[]) {
   } catch (error) {
     // Node explains in several sentences how to escape a dash; the first one says what was wrong.
     const [first = ''] = messageOf(error).split('. ')
-    throw new MisuseError('usage', `${first.replace(/\.$/, '')}. See loopchart --help.`)
+    const hint = argv.some((word) => /^-\d/.test(word))
+      ? 'Write -- before a question that begins with a dash. '
+      : ''
+    throw new MisuseError(
+      'usage',
+      `${first.replace(/\s+/g, ' ').replace(/\.$/, '')}. ${hint}See loopchart --help.`,
+    )
   }
 }
 

@@ -9,11 +9,16 @@ export async function chat(
 ): Promise<void> {
   const lines = createInterface({ input, output, prompt: '> ' })
   let running: AbortController | undefined
+  let isOpen = true
   lines.on('SIGINT', () => {
     if (running === undefined) lines.close()
     else running.abort()
   })
-  output.write('Ask something. Ctrl-D leaves.\n')
+  lines.on('close', () => {
+    isOpen = false
+    running?.abort()
+  })
+  output.write('Ask something. Ctrl-D or "exit" leaves, Ctrl-C stops an answer.\n')
   lines.prompt()
   for await (const line of lines) {
     const question = line.trim()
@@ -23,7 +28,8 @@ export async function chat(
       await session.ask(question, running.signal)
       running = undefined
     }
-    lines.prompt()
+    if (isOpen) lines.prompt()
   }
   lines.close()
+  output.write('\n')
 }

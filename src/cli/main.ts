@@ -6,6 +6,7 @@ import { agentDiagram } from '../graph/index.ts'
 import { type AskOptions, missingQuestion, parseCommand, USAGE } from './arguments.ts'
 import { chat } from './chat.ts'
 import { connect } from './connection.ts'
+import { printableLine } from './printable.ts'
 import { EXIT, Session } from './session.ts'
 
 const { stdin, stdout, stderr, argv, env } = process
@@ -15,8 +16,11 @@ stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.aborted)
 })
 
+// Without a reader of the progress, the answer is still wanted.
+stderr.on('error', () => {})
+
 process.exitCode = await main().catch((error: unknown) => {
-  stderr.write(`loopchart: ${messageOf(error)}\n`)
+  stderr.write(`loopchart: ${printableLine(messageOf(error))}\n`)
   if (!(error instanceof MisuseError) || argv.includes('--verbose')) stderr.write(`${stackOf(error)}\n`)
   return error instanceof MisuseError ? EXIT.misuse : EXIT.aborted
 })
@@ -36,7 +40,8 @@ async function main(): Promise<number> {
     case 'ask':
       return ask(command, command.question)
     case 'chat':
-      if (stdin.isTTY && !command.json) return openChat(command)
+      if (stdin.isTTY && command.json) throw missingQuestion()
+      if (stdin.isTTY) return openChat(command)
       return ask(command, await questionFromInput())
   }
 }

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
 import type { Outcome } from '../machines/outcome.ts'
 import type { AgentEvent } from '../runtime/events.ts'
+import { printable, printableLine } from './printable.ts'
 
 /** Characters of arguments and results that fit a line. */
 const SHOWN = 100
@@ -44,7 +45,8 @@ export class TerminalView {
         this.#line(`  ${this.#style('yellow', '↶')} the text above is void`)
         break
       case 'history.repaired':
-        for (const note of event.notes) this.#line(`  ${this.#style('yellow', '!')} history: ${note}`)
+        for (const note of event.notes)
+          this.#line(`  ${this.#style('yellow', '!')} history: ${printableLine(note)}`)
         break
       case 'model.finished': {
         const { toolCalls, usage } = event.reply
@@ -55,22 +57,28 @@ export class TerminalView {
         break
       }
       case 'model.failed':
-        this.#line(`  ${this.#style('red', '✗')} model  ${took(event.durationMs)} · ${event.error.message}`)
+        this.#line(
+          `  ${this.#style('red', '✗')} model  ${took(event.durationMs)} · ${printableLine(event.error.message)}`,
+        )
         break
       case 'retry.scheduled':
         this.#line(`  ${this.#style('yellow', '↻')} trying again in ${Math.round(event.delayMs)} ms`)
         break
       case 'tool.started':
-        this.#line(`  ${this.#style('cyan', '→')} ${event.name} ${this.#dim(shorten(event.arguments))}`)
+        this.#line(
+          `  ${this.#style('cyan', '→')} ${printableLine(event.name)} ${this.#dim(shorten(event.arguments))}`,
+        )
         break
       case 'tool.progress':
         this.#line(
-          `  ${this.#style('cyan', '…')} ${event.name} ${this.#dim(shorten(JSON.stringify(event.progress)))}`,
+          `  ${this.#style('cyan', '…')} ${printableLine(event.name)} ${this.#dim(shorten(JSON.stringify(event.progress)))}`,
         )
         break
       case 'tool.finished': {
         const mark = event.error === undefined ? this.#style('green', '✓') : this.#style('red', '✗')
-        this.#line(`  ${mark} ${event.name}  ${took(event.durationMs)}  ${this.#dim(shorten(event.content))}`)
+        this.#line(
+          `  ${mark} ${printableLine(event.name)}  ${took(event.durationMs)}  ${this.#dim(shorten(event.content))}`,
+        )
         break
       }
       case 'limit.reached': {
@@ -86,7 +94,7 @@ export class TerminalView {
 
   /** A line of its own on `progress`. */
   note(text: string, style: Style = 'dim'): void {
-    this.#line(this.#style(style, text))
+    this.#line(this.#style(style, printable(text)))
   }
 
   #state(state: string, guard: string | undefined): void {
@@ -99,7 +107,8 @@ export class TerminalView {
       // On a terminal the answer has been written already, piece by piece.
       if (this.#written !== outcome.output) {
         this.#line('')
-        this.#answer.write(`${String(outcome.output)}\n`)
+        const answer = String(outcome.output)
+        this.#answer.write(`${this.#answer.isTTY ? printable(answer) : answer}\n`)
       }
     }
     const { usage, steps, toolCalls, durationMs, status } = outcome
@@ -117,7 +126,7 @@ export class TerminalView {
   #stream(text: string): void {
     if (!this.#answer.isTTY) return
     if (this.#written === '') this.#line('')
-    this.#answer.write(text)
+    this.#answer.write(printable(text))
     this.#written += text
     this.#midLine = !text.endsWith('\n')
   }
@@ -138,7 +147,7 @@ export class TerminalView {
 }
 
 function shorten(text: string | undefined): string {
-  const line = (text ?? '').replace(/\s+/g, ' ').trim()
+  const line = printableLine(text ?? '')
   return line.length <= SHOWN ? line : `${line.slice(0, SHOWN).toWellFormed()}…`
 }
 

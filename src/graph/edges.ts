@@ -1,17 +1,10 @@
 import type { AnyStateMachine, AnyStateNode, AnyTransitionDefinition } from 'xstate'
-import { eventLabel, guardLabel } from './labels.ts'
-import { stateName, statesOf } from './states.ts'
+import { type EdgeName, edgeName } from '../machines/edgeNames.ts'
+import { statesOf } from './states.ts'
 
-/** One edge of a chart. The names are those that the `transition` events of a run carry. */
-export interface Edge {
-  readonly from: string
-  /** Absent where the edge stays in its state. */
-  readonly to?: string
-  /** The event's type as XState has it; `always` for an edge that needs none. */
-  readonly event: string
-  /** Absent where the edge has none. */
-  readonly guard?: string
-  /** Event and guard for people, such as `model failed [isRetryable]`. `[else]`: no guard before it has passed. */
+/** One edge of a chart, in the words that the `transition` events of a run use too. */
+export interface Edge extends EdgeName {
+  /** Event and guard for people, such as `model failed [isRetryable]`. */
   readonly label: string
 }
 
@@ -40,31 +33,12 @@ export function stateEdgesOf(machine: AnyStateMachine): readonly StateEdge[] {
 
 /** The edges of candidates that wait for the same event. */
 function edgesOfCandidates(candidates: readonly AnyTransitionDefinition[]): readonly StateEdge[] {
-  return candidates.flatMap((candidate, i) => {
-    const isElse = candidates.slice(0, i).some(({ guard }) => guard !== undefined)
+  return candidates.flatMap((candidate) => {
     const targets = candidate.target ?? [undefined]
-    return targets.map((target) => stateEdge(candidate, target, isElse))
+    return targets.map((target) => {
+      const name = edgeName(candidate, target)
+      const condition = name.guard === undefined ? '' : ` [${name.guard}]`
+      return { source: candidate.source, target, edge: { ...name, label: `${name.event}${condition}` } }
+    })
   })
-}
-
-function stateEdge(
-  { source, guard, eventType }: AnyTransitionDefinition,
-  target: AnyStateNode | undefined,
-  isElse: boolean,
-): StateEdge {
-  const event = eventType === '' ? 'always' : eventType
-  const guardName = guardLabel(guard)
-  const condition = guardName ?? (isElse ? 'else' : undefined)
-  const label = eventLabel(event, source)
-  return {
-    source,
-    target,
-    edge: {
-      from: stateName(source),
-      ...(target === undefined ? {} : { to: stateName(target) }),
-      event,
-      ...(guardName === undefined ? {} : { guard: guardName }),
-      label: condition === undefined ? label : `${label} [${condition}]`,
-    },
-  }
 }

@@ -13,11 +13,6 @@ export function isComposite(state: AnyStateNode): boolean {
   return childrenOf(state).length > 0
 }
 
-/** What a state is called in edges, events and notes: its path, such as `thinking.calling`. The root has its id. */
-export function stateName(state: AnyStateNode): string {
-  return state.path.length === 0 ? state.id : state.path.join('.')
-}
-
 /** Whether a state is another one or lies within it. */
 export function isWithin(state: AnyStateNode, outer: AnyStateNode): boolean {
   return state === outer || (state.parent !== undefined && isWithin(state.parent, outer))

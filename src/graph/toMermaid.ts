@@ -1,8 +1,9 @@
 import type { AnyStateMachine, AnyStateNode } from 'xstate'
 import { MisuseError } from '../errors.ts'
+import { stateName } from '../machines/edgeNames.ts'
 import { type StateEdge, stateEdgesOf } from './edges.ts'
 import { MermaidIds, mermaidText } from './mermaidText.ts'
-import { childrenOf, enteredWith, isComposite, isWithin, stateName, statesOf } from './states.ts'
+import { childrenOf, enteredWith, isComposite, isWithin, statesOf } from './states.ts'
 
 export interface MermaidOptions {
   /**

@@ -4,10 +4,21 @@ import type { Decision } from '../machines/reducers.ts'
 
 /** Something that happened to a run: an effect settled, or word came from outside. Plain JSON. */
 export type RunEvent =
+  | SettlingEvent
+  | ({ readonly type: 'cancelled' } & Cancellation)
+  | { readonly type: 'decided'; readonly decision: Decision }
+
+/** Why a run was stopped from outside. */
+export interface Cancellation {
+  readonly message?: string
+  /** Whether it was time that ran out. */
+  readonly timedOut?: boolean
+}
+
+/** How an effect ended. */
+export type SettlingEvent =
   | { readonly type: 'settled'; readonly place: string; readonly output: unknown }
   | { readonly type: 'failed'; readonly place: string; readonly error: ErrorInfo }
-  | { readonly type: 'cancelled'; readonly message?: string }
-  | { readonly type: 'decided'; readonly decision: Decision }
 
 /**
  * One line of a run's journal. The state of a run is a fold over its journal: `started`, then every `event` in the

@@ -9,7 +9,7 @@ import {
   type StateMachine,
   setup,
 } from 'xstate'
-import { MisuseError, messageOf } from '../errors.ts'
+import { MisuseError } from '../errors.ts'
 import { type AgentContext, type AgentInput, startingContext } from './context.ts'
 import type {
   CallModelInput,
@@ -29,7 +29,7 @@ import { defaultSettings, type RunSettings } from './settings.ts'
 
 /** What the machine can be told from outside, beside the settling of its actors. */
 export type AgentMachineEvent =
-  | { readonly type: 'CANCEL'; readonly message?: string }
+  | CancelEvent
   | { readonly type: 'DECIDE'; readonly decision: reducers.Decision }
   | {
       readonly type: `xstate.done.actor.tool.${string}`
@@ -62,6 +62,13 @@ export interface AgentStateSchema {
     done: object
     aborted: object
   }
+}
+
+export interface CancelEvent {
+  readonly type: 'CANCEL'
+  readonly message?: string
+  /** Whether it is time that ran out: the run is then aborted with the reason `timeout`. */
+  readonly timedOut?: boolean
 }
 
 type EffectActor = {
@@ -147,9 +154,7 @@ const base = setup({
     abortWithoutClosingAnswer: assign(({ context }, failure: Failure | undefined) =>
       reducers.abortWithoutClosingAnswer(context, failure),
     ),
-    cancel: assign(({ context }, message: string | undefined) =>
-      reducers.abort(context, { reason: 'cancelled', message: message ?? 'The run was cancelled.' }),
-    ),
+    cancel: assign(({ context }, { event }: { event: CancelEvent }) => reducers.cancel(context, event)),
   },
 })
 
@@ -200,7 +205,7 @@ export function createAgentMachine(settings: RunSettings = defaultSettings): Age
     options: { maxIterations: MAX_MICROSTEPS },
     initial: 'thinking',
     on: {
-      CANCEL: { target: '.aborted', actions: { type: 'cancel', params: ({ event }) => event.message } },
+      CANCEL: { target: '.aborted', actions: { type: 'cancel', params: ({ event }) => ({ event }) } },
     },
     states: {
       thinking: {
@@ -277,7 +282,10 @@ export function createAgentMachine(settings: RunSettings = defaultSettings): Age
           'xstate.error.actor.tool.*': {
             actions: {
               type: 'settleCall',
-              params: ({ event }) => ({ position: positionOf(event.actorId), answer: failed(event.error) }),
+              params: ({ event }) => ({
+                position: positionOf(event.actorId),
+                answer: reducers.failedAnswer(event.error),
+              }),
             },
           },
         },
@@ -411,11 +419,6 @@ function toolPlace({ step }: AgentContext, position: number): string {
 /** The position of a call in its step, from the id of its actor. */
 function positionOf(place: string): number {
   return Number(place.slice(place.lastIndexOf('.') + 1))
-}
-
-/** `runTool` answers whatever a tool does; this is for actors that users provide themselves. */
-function failed(thrown: unknown): ToolAnswer {
-  return { error: 'failed', content: `Error (failed): ${messageOf(thrown)}` }
 }
 
 function notProvided(actor: EffectKind): () => Promise<never> {

@@ -40,6 +40,7 @@ export function isAnswer({ reply }: AgentContext): boolean {
 
 /** A closing answer that was cut off is still the best there is, unless a form was asked for. */
 export function isClosingAnswer(reply: ModelReply): boolean {
+  if (reply.refusal !== undefined) return false
   return reply.finish !== 'content_filter' && reply.text.trim() !== '' && reply.problem === undefined
 }
 

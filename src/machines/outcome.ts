@@ -2,20 +2,35 @@ import type { ErrorInfo } from '../errors.ts'
 import type { Usage } from '../messages/reply.ts'
 import type { Message } from '../messages/types.ts'
 import type { AgentContext, OpenCall } from './context.ts'
+import type { ToolAnswer } from './effects.ts'
 import type { Verdict } from './limits.ts'
+import { toolMessages } from './toolMessages.ts'
 
 /** Every reason for which a run can end without an answer. */
 export type AbortReason =
+  /** Somebody stopped it: the caller's signal, `run.abort()`, a consumer that left. */
   | 'cancelled'
+  /** The caller's signal says that time ran out, as `AbortSignal.timeout(…)` does. */
+  | 'timeout'
+  /** The model could not be called, for good or more often than it is tried again; `error` says why. */
   | 'model_error'
-  | 'content_filter'
+  /** The conversation is too long for the model, and the memory could not make room. */
   | 'context_exhausted'
+  /** The provider's content filter or the model itself refused. */
+  | 'content_filter'
+  /** Replies were empty, again after a nudge. */
   | 'empty_response'
-  | 'malformed_response'
+  /** Replies were cut off at the output limit, again after a nudge. */
   | 'truncated_response'
+  /** Replies were not of the form that was asked for, again after being told so. */
+  | 'malformed_response'
+  /** A limit was reached, and the closing call gave no answer. */
   | 'no_closing_answer'
+  /** A limit was reached whose reaction is to abort. */
   | 'limit'
+  /** The journal could not be read or written: what follows would not be recorded. */
   | 'journal_error'
+  /** Something failed that never should; please report it. */
   | 'internal_error'
 
 /** What every ending tells. */
@@ -105,8 +120,16 @@ export function endingOf(context: AgentContext): Ending {
     }
   }
   const approvals = context.calls.filter((open) => open.approval === 'pending').map(pendingApproval)
-  if (approvals.length > 0) return { ...facts, status: 'waiting', approvals }
+  if (approvals.length > 0) {
+    const transcript = context.transcript.append(toolMessages(context.calls, waitingAnswer)).toArray()
+    return { ...facts, transcript, status: 'waiting', approvals }
+  }
   return { ...facts, status: 'done', output: context.reply?.text.toWellFormed() ?? '', ...stoppedBy }
+}
+
+const waitingAnswer: ToolAnswer = {
+  error: 'waiting',
+  content: 'This call waits for a person to allow it, and has not run.',
 }
 
 function pendingApproval({ call }: OpenCall): PendingApproval {

@@ -1,12 +1,13 @@
-import { describeError } from '../errors.ts'
+import { describeError, messageOf } from '../errors.ts'
 import { addUsage, type ModelReply } from '../messages/reply.ts'
 import { sendableCall, uniqueId, wellFormed } from '../messages/sendable.ts'
-import type { AssistantMessage, ToolCall, ToolMessage } from '../messages/types.ts'
+import type { AssistantMessage, ToolCall } from '../messages/types.ts'
 import type { AgentContext, OpenCall } from './context.ts'
 import type { ModelTurn, ToolAnswer } from './effects.ts'
 import { hasCalls, isAnswer, isRefused } from './guards.ts'
 import { judge } from './limits.ts'
 import type { AbortReason } from './outcome.ts'
+import { toolMessages } from './toolMessages.ts'
 
 /** What happened, folded into the context. Each reducer is pure and returns only what changes. */
 type Change = Partial<AgentContext>
@@ -57,7 +58,7 @@ export function recordReply(context: AgentContext, { reply, needsApproval }: Mod
   return {
     ...received,
     malformed,
-    transcript: context.transcript.append(assistantMessage(reply, next.calls)),
+    transcript: context.transcript.append([assistantMessage(reply, next.calls)]),
   }
 }
 
@@ -65,7 +66,7 @@ export function recordReply(context: AgentContext, { reply, needsApproval }: Mod
 export function recordClosingReply(context: AgentContext, { reply }: ModelTurn): Change {
   const usage = addUsage(context.usage, reply.usage)
   const transcript =
-    reply.text.trim() === '' ? context.transcript : context.transcript.append(assistantMessage(reply, []))
+    reply.text.trim() === '' ? context.transcript : context.transcript.append([assistantMessage(reply, [])])
   return { reply, usage, answeredBy: answeredBy(context, reply), error: undefined, transcript }
 }
 
@@ -91,7 +92,7 @@ export function recordDecision({ calls }: AgentContext, { callId, approved, reas
   return {
     calls: calls.map((open) => {
       if (open.call.id !== callId || open.approval !== 'pending') return open
-      if (approved) return { ...open, approval: 'approved' }
+      if (approved === true) return { ...open, approval: 'approved' }
       const why = reason === undefined ? '' : ` Reason: ${reason}`
       return {
         ...open,
@@ -109,11 +110,10 @@ export function recordDecision({ calls }: AgentContext, { callId, approved, reas
 export function recordResults(context: AgentContext): Change {
   const answers = context.calls.flatMap(({ answer }) => (answer === undefined ? [] : [answer]))
   const recorded = {
-    transcript: context.transcript.append(...toolMessages(context.calls)),
+    transcript: context.transcript.append(toolMessages(context.calls, cancelledAnswer)),
     calls: [],
     errorStreak: answers.reduce(nextErrorStreak, context.errorStreak),
-    toolCalls: context.toolCalls + answers.length,
-    toolErrors: context.toolErrors + answers.filter(({ error }) => error !== undefined).length,
+    ...countCalls(context),
   }
   return { ...recorded, verdict: judge({ ...context, ...recorded }) }
 }
@@ -125,9 +125,20 @@ export function abort(
 ): Change {
   return {
     aborted,
-    transcript: context.transcript.append(...toolMessages(context.calls)),
+    transcript: context.transcript.append(toolMessages(context.calls, cancelledAnswer)),
     calls: [],
+    ...countCalls(context),
   }
+}
+
+/** The user's own word or time that ran out: the outcome tells them apart. */
+export function cancel(
+  context: AgentContext,
+  { message, timedOut = false }: { readonly message?: string; readonly timedOut?: boolean },
+): Change {
+  return timedOut
+    ? abort(context, { reason: 'timeout', message: message ?? 'The time for the run is over.' })
+    : abort(context, { reason: 'cancelled', message: message ?? 'The run was cancelled.' })
 }
 
 export function abortAfterModelError(context: AgentContext, thrown: unknown): Change {
@@ -175,6 +186,21 @@ export function abortWithoutClosingAnswer(
   }
 }
 
+/** A call that was cut short counts as failed. */
+function countCalls({
+  calls,
+  toolCalls,
+  toolErrors,
+}: AgentContext): Pick<AgentContext, 'toolCalls' | 'toolErrors'> {
+  const failures = calls.filter(({ answer }) => answer === undefined || answer.error !== undefined)
+  return { toolCalls: toolCalls + calls.length, toolErrors: toolErrors + failures.length }
+}
+
+/** `runTool` answers whatever a tool does; this is for actors that users provide themselves. */
+export function failedAnswer(thrown: unknown): ToolAnswer {
+  return { error: 'failed', content: `Error (failed): ${messageOf(thrown)}` }
+}
+
 function openCalls(
   { transcript, step }: AgentContext,
   reply: ModelReply,
@@ -198,7 +224,7 @@ const truncated: ToolAnswer = {
     'Make a smaller call, or split the work over several calls.',
 }
 
-const cancelled: ToolAnswer = {
+export const cancelledAnswer: ToolAnswer = {
   error: 'cancelled',
   content:
     'Error (cancelled): the run was stopped before this call finished. It may or may not have had an effect.',
@@ -213,14 +239,6 @@ function assistantMessage({ message }: ModelReply, calls: readonly OpenCall[]): 
     content: message.content,
     tool_calls: calls.map(({ call }) => sendableCall(call)),
   })
-}
-
-function toolMessages(calls: readonly OpenCall[]): readonly ToolMessage[] {
-  return calls.map(({ call, answer = cancelled }) => ({
-    role: 'tool',
-    tool_call_id: call.id,
-    content: answer.content.toWellFormed(),
-  }))
 }
 
 /** A person's refusal is no failure of a tool: it leaves the streak as it is. */

@@ -39,6 +39,11 @@ export function resolveSettings(input: SettingsInput, base: RunSettings = defaul
       )
     }
     if (value === undefined) continue
+    if (value === null) {
+      // JSON writes Infinity so, and a journal is JSON.
+      limits[name] = Number.POSITIVE_INFINITY
+      continue
+    }
     if (!(value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && value >= 1))) {
       throw new MisuseError(
         'invalid_limit',

@@ -1,4 +1,5 @@
-import { fieldsOf, textOf } from './normalizeReply.ts'
+import { fieldsOf } from './fields.ts'
+import { textOf } from './normalizeReply.ts'
 import { sendableCall, uniqueId, wellFormed } from './sendable.ts'
 import type { AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, UserMessage } from './types.ts'
 
@@ -54,12 +55,15 @@ class Repair {
   }
 
   #addText(message: UserMessage | SystemMessage): void {
-    if ((message.content ?? '').length === 0) {
+    const { content } = message
+    const text = textOf(content)
+    const isEmpty = Array.isArray(content) ? content.length === 0 : text === ''
+    if (isEmpty || (message.role !== 'user' && text === '')) {
       this.#notes.push(`an empty ${message.role} message was left out`)
     } else if (message.role === 'user') {
       this.#messages.push(wellFormed(message))
     } else {
-      this.#instructions.push(textOf(message.content).toWellFormed())
+      this.#instructions.push(text.toWellFormed())
     }
   }
 
@@ -68,24 +72,29 @@ class Repair {
     return { instructions: this.#instructions, messages: this.#messages, notes: this.#notes }
   }
 
-  #addAssistant(message: AssistantMessage): void {
-    const calls = message.tool_calls ?? []
-    if ((message.content ?? '') === '' && calls.length === 0) {
+  #addAssistant({ tool_calls: given, ...message }: AssistantMessage): void {
+    const calls = (Array.isArray(given) ? given : []).filter(isFunctionCall)
+    const text = textOf(message.content)
+    if (Array.isArray(given) && calls.length < given.length) {
+      this.#notes.push('calls of another kind than functions were left out')
+    }
+    if (text === '' && calls.length === 0) {
       this.#notes.push('an empty assistant message was left out')
       return
     }
+    const content = text === '' ? null : text
     if (calls.length === 0) {
-      const { tool_calls: _none, ...rest } = message
-      this.#messages.push(wellFormed(rest))
+      this.#messages.push(wellFormed({ ...message, content }))
       return
     }
-    const sendable = calls.map((call) => this.#sendableCall(call))
-    this.#messages.push(wellFormed({ ...message, tool_calls: sendable }))
+    const sendable = calls.map((call, i) => this.#sendableCall(call, i))
+    this.#messages.push(wellFormed({ ...message, content, tool_calls: sendable }))
     this.#open = sendable.map((call, i) => ({ original: calls[i]?.id ?? '', id: call.id }))
   }
 
-  #sendableCall(call: ToolCall): ToolCall {
-    const id = uniqueId(call.id, `call_${this.#messages.length}`, (used) => this.#usedIds.has(used))
+  #sendableCall(call: ToolCall, position: number): ToolCall {
+    const fallback = `call_${this.#messages.length}_${position}`
+    const id = uniqueId(call.id, fallback, (used) => this.#usedIds.has(used))
     this.#usedIds.add(id)
     if (id !== call.id) this.#notes.push(`call id ${JSON.stringify(call.id)} was replaced by ${id}`)
     const sendable = sendableCall({ ...call, id })
@@ -123,4 +132,8 @@ class Repair {
     }
     this.#open = []
   }
+}
+
+function isFunctionCall(call: unknown): boolean {
+  return typeof fieldsOf(fieldsOf(call).function).name === 'string'
 }

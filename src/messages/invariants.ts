@@ -86,14 +86,18 @@ export function isSystem(message: Message): boolean {
 }
 
 function isEmpty(message: Message): boolean {
+  const { content } = message
+  const isText = typeof content === 'string'
   switch (message.role) {
     case 'assistant':
-      return (message.content ?? '') === '' && (message.tool_calls ?? []).length === 0
+      return !(isText && content !== '') && (content !== null || (message.tool_calls ?? []).length === 0)
     case 'tool':
       // An empty result is a legitimate answer: a tool may return the empty string.
-      return typeof message.content !== 'string'
+      return !isText
+    case 'user':
+      return !(isText || Array.isArray(content)) || content.length === 0
     default:
-      return message.content.length === 0
+      return !isText || content === ''
   }
 }
 

@@ -1,10 +1,12 @@
+import { countOf, type Fields, fieldsOf } from './fields.ts'
 import { type FinishReason, type ModelReply, noUsage, type Usage } from './reply.ts'
+
+export { fieldsOf } from './fields.ts'
+
 import type { AssistantMessage, ToolCall } from './types.ts'
 
 /** A chat completion as it arrives: every field may be missing or of another type than the protocol says. */
 export type RawCompletion = unknown
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** Turns a chat completion of any provider into one shape. Never throws for what a provider sent. */
 export function normalizeReply(completion: RawCompletion): ModelReply {
@@ -120,12 +122,4 @@ function withoutNulls(fields: Fields): Fields {
       ([, value]) => value !== null && !(Array.isArray(value) && value.length === 0),
     ),
   )
-}
-
-function countOf(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
-}
-
-export function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 }

@@ -1,4 +1,5 @@
-import { fieldsOf, normalizeReply, textOf } from './normalizeReply.ts'
+import { fieldsOf } from './fields.ts'
+import { normalizeReply, textOf } from './normalizeReply.ts'
 import type { ModelReply } from './reply.ts'
 
 /** What one chunk of a streamed completion added. */
@@ -47,6 +48,15 @@ export class ReplyAccumulator {
     const text = textOf(content)
     this.#text += text
     return { text }
+  }
+
+  /**
+   * Whether the stream ended in the middle of a call: without a finish reason, and with arguments that are blank or
+   * not whole. A call without arguments looks the same, but running half a call is worse than asking again.
+   */
+  get endsWithinCall(): boolean {
+    const last = this.#calls.at(-1)
+    return this.#finish === undefined && last !== undefined && !isWhole(last.arguments)
   }
 
   reply(): ModelReply {

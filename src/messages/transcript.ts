@@ -37,10 +37,10 @@ export class Transcript {
   }
 
   static of(messages: readonly Message[]): Transcript {
-    return new Transcript(new Log(), 0).append(...messages)
+    return new Transcript(new Log(), 0).append(messages)
   }
 
-  append(...messages: readonly Message[]): Transcript {
+  append(messages: readonly Message[]): Transcript {
     if (messages.length === 0) return this
     const log = this.#log.messages.length === this.length ? this.#log : this.#copy()
     for (const message of messages) log.push(message)

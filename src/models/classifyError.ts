@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.ts'
-import { fieldsOf } from '../messages/normalizeReply.ts'
+import { fieldsOf } from '../messages/fields.ts'
 import { ModelError, type ModelErrorCode } from './modelError.ts'
 
 /** How providers word that a request is longer than the model's context. */

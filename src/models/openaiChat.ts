@@ -1,8 +1,10 @@
 import type { OpenAI } from 'openai'
-import { fieldsOf, normalizeReply } from '../messages/normalizeReply.ts'
+import { fieldsOf } from '../messages/fields.ts'
+import { normalizeReply } from '../messages/normalizeReply.ts'
 import type { ModelReply } from '../messages/reply.ts'
 import { ReplyAccumulator } from '../messages/replyAccumulator.ts'
 import type { ToolSpec } from '../messages/types.ts'
+import { timeoutMs } from '../timeouts.ts'
 import { classifyError } from './classifyError.ts'
 import { IdleTimeout } from './idleTimeout.ts'
 import type { Model, ModelIO, ModelRequest, ResponseFormat } from './model.ts'
@@ -32,8 +34,8 @@ export function openaiChat(model: string, options: OpenAIChatOptions = {}): Mode
   requireModelName('openaiChat', model)
   const loadClient = clientLoader('openaiChat', options)
   const fixed = fixedFields(model, options)
-  const timeout = options.timeoutMs ?? DEFAULT_MODEL_TIMEOUT_MS
-  const idleMs = options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS
+  const timeout = timeoutMs('timeoutMs', options.timeoutMs ?? DEFAULT_MODEL_TIMEOUT_MS)
+  const idleMs = timeoutMs('idleTimeoutMs', options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS)
   const jsonMode = defaultJsonMode(options)
 
   return {
@@ -63,7 +65,11 @@ async function complete(client: OpenAI, body: Body, options: RequestOptions): Pr
   refuseErrorBody(completion)
   const { choices } = fieldsOf(completion)
   if (!Array.isArray(choices) || choices.length === 0) {
-    throw new ModelError('malformed_reply', 'The reply holds no choices.', { retryable: true })
+    throw new ModelError(
+      'malformed_reply',
+      'The reply holds no choices. Does this address speak chat completions?',
+      { retryable: true },
+    )
   }
   return normalizeReply(completion)
 }
@@ -95,7 +101,14 @@ async function streamed(
   }
   idle.throwIfExpired()
   if (received === 0)
-    throw new ModelError('malformed_reply', 'The stream ended without a reply.', { retryable: true })
+    throw new ModelError(
+      'malformed_reply',
+      'The stream ended without a reply. Does this address speak chat completions?',
+      { retryable: true },
+    )
+  if (accumulator.endsWithinCall) {
+    throw new ModelError('connection', 'The stream ended in the middle of a tool call.', { retryable: true })
+  }
   return accumulator.reply()
 }
 

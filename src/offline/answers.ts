@@ -1,4 +1,4 @@
-import { fieldsOf } from '../messages/normalizeReply.ts'
+import { fieldsOf } from '../messages/fields.ts'
 import { type PastCall, parsed } from './turn.ts'
 import type { Language } from './understand.ts'
 import { toolNames, type Want } from './wants.ts'

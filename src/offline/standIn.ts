@@ -1,4 +1,4 @@
-import { fieldsOf } from '../messages/normalizeReply.ts'
+import { fieldsOf } from '../messages/fields.ts'
 import type { ToolCall } from '../messages/types.ts'
 import { describeCall, describeGap, introduction } from './answers.ts'
 import { currentTurn, type Turn, toolCallsOf } from './turn.ts'

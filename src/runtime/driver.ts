@@ -1,13 +1,14 @@
 import { describeError } from '../errors.ts'
-import type { JournalEntry, RunEvent } from '../journal/entry.ts'
+import type { JournalEntry, RunEvent, SettlingEvent } from '../journal/entry.ts'
+import { edgeName } from '../machines/edgeNames.ts'
 import type { ModelTurn, ToolAnswer } from '../machines/effects.ts'
 import { type Ending, endingOf } from '../machines/outcome.ts'
-import { abort } from '../machines/reducers.ts'
+import { abort, cancelledAnswer, failedAnswer } from '../machines/reducers.ts'
 import { eventOf } from './eventOf.ts'
 import type { EffectReport, EventBody } from './events.ts'
 import type { Fold, Progress } from './fold.ts'
 import type { Host } from './host.ts'
-import { describe, type Effect } from './pureMachine.ts'
+import { type AgentSnapshot, type Effect, stateOf } from './pureMachine.ts'
 
 export interface DriverOptions {
   readonly host: Host
@@ -24,7 +25,12 @@ export interface StartingPoint {
   readonly first?: JournalEntry
   /** Whether the end of the run is in the journal already. */
   readonly ended?: boolean
+  /** Set where the journal could not be read: the run does not begin. */
+  readonly failure?: { readonly cause: unknown }
 }
+
+/** How long a journal may take to answer once the run has been stopped. Milliseconds. */
+const JOURNAL_GRACE_MS = 1000
 
 /** Leads a run from where its fold stands to its end, or to where it waits for a person. */
 export class Driver {
@@ -33,14 +39,16 @@ export class Driver {
   readonly #record: DriverOptions['record']
   readonly #observe: DriverOptions['observe']
   readonly #startedAt = new Map<string, number>()
-  /** The model call of which text has been shown last. */
-  #shown: string | undefined
+  #whenCancelled: (() => void) | undefined
+  /** Text of the present model call that has been shown. */
+  #shown = ''
 
   constructor(fold: Fold, { host, record, observe }: DriverOptions) {
     this.#fold = fold
     this.#host = host
     this.#record = record
     this.#observe = observe
+    void host.cancelled.then(() => this.#whenCancelled?.())
   }
 
   /**
@@ -48,11 +56,14 @@ export class Driver {
    * @param from.happened What has happened already and is not in the journal yet.
    * @param from.first What to record before anything else.
    */
-  async drive({ effects, happened = [], first, ended = false }: StartingPoint): Promise<Ending> {
+  async drive({ effects, happened = [], first, ended = false, failure }: StartingPoint): Promise<Ending> {
     try {
+      if (failure !== undefined) throw new JournalFailure(failure.cause)
       if (first !== undefined) await this.#recordAll([first])
-      this.#observeProgress(this.#fold.initial)
-      if (!ended) for (const event of happened) await this.#take(event)
+      for (const event of happened) {
+        // A run that has ended stays as it ended.
+        if (this.#fold.snapshot.status === 'active') await this.#take(event)
+      }
       await this.#startEffects(effects.filter((effect) => this.#fold.pending.get(effect.place) === effect))
       while (this.#fold.snapshot.status === 'active' && this.#fold.pending.size > 0) {
         await this.#take(await this.#host.next())
@@ -65,17 +76,11 @@ export class Driver {
 
   async #take(event: RunEvent): Promise<void> {
     if (this.#record !== undefined) await this.#recordAll([{ type: 'event', at: Date.now(), event }])
-    const effect = 'place' in event ? this.#fold.pending.get(event.place) : undefined
-    if (this.#observe !== undefined && effect !== undefined) this.#observeSettling(effect, event)
-    const before = this.#fold.snapshot.context
+    const before = this.#fold.snapshot
+    const settled = 'place' in event ? this.#fold.pending.get(event.place) : undefined
     const progress = this.#fold.apply(event)
-    const after = this.#fold.snapshot.context
-    if (effect !== undefined && after.transcript.length === before.transcript.length) this.#takeBack(effect)
-    this.#observeProgress(progress)
-    if (after.verdict !== undefined && after.verdict !== before.verdict) {
-      this.#observe?.({ type: 'limit.reached', verdict: after.verdict })
-    }
-    for (const place of progress.stopped) this.#host.stop(place)
+    for (const { place } of progress.stopped) this.#host.stop(place)
+    if (this.#observe !== undefined) this.#observeEvent(before, event, settled, progress)
     if (progress.started.length > 0) await this.#startEffects(progress.started)
   }
 
@@ -83,14 +88,16 @@ export class Driver {
   observeReport(effect: Effect, report: EffectReport): void {
     const body = eventOf(effect, report)
     if (body === undefined) return
-    if (body.type === 'model.delta') this.#shown = effect.place
-    else if (body.type === 'model.reset') this.#shown = undefined
+    if (body.type === 'model.delta') this.#shown += body.text
+    else if (body.type === 'model.reset') this.#shown = ''
     this.#observe?.(body)
   }
 
   async #startEffects(effects: readonly Effect[]): Promise<void> {
     await this.#recordIntents(effects)
     for (const effect of effects) {
+      // The word to stop may have come meanwhile: what has not begun need not be stopped.
+      if (this.#host.isCancelled) return
       if (this.#observe !== undefined) this.#observeStart(effect)
       this.#host.start(effect)
     }
@@ -107,20 +114,47 @@ export class Driver {
 
   async #recordAll(entries: readonly JournalEntry[]): Promise<void> {
     try {
-      await this.#record?.(entries)
+      const recorded = this.#record?.(entries)
+      if (recorded !== undefined) await this.#withinGrace(recorded)
     } catch (cause) {
       throw new JournalFailure(cause)
+    }
+  }
+
+  /** A journal that hangs must not keep a run from being stopped. */
+  async #withinGrace(recorded: Promise<void>): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<never>((_resolve, reject) => {
+      const begin = (): void => {
+        timer = setTimeout(() => {
+          reject(new Error(`it did not answer within ${JOURNAL_GRACE_MS} ms after the run was stopped`))
+        }, JOURNAL_GRACE_MS)
+      }
+      if (this.#host.isCancelled) begin()
+      else this.#whenCancelled = begin
+    })
+    try {
+      await Promise.race([recorded, late])
+    } finally {
+      clearTimeout(timer)
+      this.#whenCancelled = undefined
     }
   }
 
   async #end(ended: boolean): Promise<Ending> {
     const { status, output, error, context } = this.#fold.snapshot
     if (status === 'error') throw error
-    const ending = output ?? endingOf(context)
+    const ending = this.#withShownText(output ?? endingOf(context))
     if (ending.status !== 'waiting' && !ended) {
       await this.#recordAll([{ type: 'ended', at: Date.now(), status: ending.status }])
     }
     return ending
+  }
+
+  /** Text of a reply that never became whole is better than none. */
+  #withShownText(ending: Ending): Ending {
+    if (ending.status !== 'aborted' || ending.partial !== undefined || this.#shown === '') return ending
+    return { ...ending, partial: this.#shown }
   }
 
   /** The run cannot go on: something failed that no run should meet. What is known of it is kept. */
@@ -129,7 +163,7 @@ export class Driver {
     const { context } = this.#fold.snapshot
     const [reason, cause, what] =
       thrown instanceof JournalFailure
-        ? (['journal_error', thrown.cause, 'The journal could not be written'] as const)
+        ? (['journal_error', thrown.cause, 'The journal failed'] as const)
         : (['internal_error', thrown, 'The run broke off'] as const)
     const error = describeError(cause)
     return endingOf({
@@ -142,6 +176,7 @@ export class Driver {
   #observeStart({ kind, place, input }: Effect): void {
     this.#startedAt.set(place, performance.now())
     if (kind === 'callModel') {
+      this.#shown = ''
       this.#observe?.({ type: 'model.started', place, closing: input.toolChoice === 'none' })
     } else if (kind === 'runTool') {
       const { id: callId, function: called } = input.call
@@ -149,39 +184,67 @@ export class Driver {
     }
   }
 
-  #observeSettling({ kind, place, input }: Effect, event: RunEvent): void {
-    const durationMs = performance.now() - (this.#startedAt.get(place) ?? performance.now())
+  /** Shows one event and what it changed: how its effect ended, which edges were taken, what was given up over it. */
+  #observeEvent(
+    before: AgentSnapshot,
+    event: RunEvent,
+    settled: Effect | undefined,
+    progress: Progress,
+  ): void {
+    const { context } = this.#fold.snapshot
+    if (settled !== undefined && 'place' in event) {
+      this.#observeEnd(settled, event)
+      // Text that was shown and did not enter the transcript (the call failed, the reply was cut off) is void.
+      if (context.transcript.length === before.context.transcript.length) this.#takeBack(settled)
+    }
+    for (const effect of progress.stopped) this.#observeEnd(effect, givenUp(effect))
+    for (const edge of progress.taken) {
+      const name = edgeName(edge)
+      // An edge of the whole chart leaves whatever state the run was in.
+      const from = edge.source.parent === undefined ? stateOf(before) : name.from
+      this.#observe?.({ type: 'transition', ...name, from })
+    }
+    if (context.verdict !== undefined && context.verdict !== before.context.verdict) {
+      this.#observe?.({ type: 'limit.reached', verdict: context.verdict })
+    }
+  }
+
+  #observeEnd({ kind, place, input }: Effect, event: SettlingEvent): void {
+    const now = performance.now()
+    const durationMs = now - (this.#startedAt.get(place) ?? now)
     this.#startedAt.delete(place)
     if (kind === 'callModel') {
       const call = { place, closing: input.toolChoice === 'none', durationMs }
-      if (event.type === 'settled') {
-        this.#observe?.({ type: 'model.finished', ...call, reply: (event.output as ModelTurn).reply })
-      } else if (event.type === 'failed') {
-        this.#observe?.({ type: 'model.failed', ...call, error: event.error })
-      }
-    } else if (kind === 'runTool' && event.type === 'settled') {
+      if (event.type === 'failed') this.#observe?.({ type: 'model.failed', ...call, error: event.error })
+      else this.#observe?.({ type: 'model.finished', ...call, reply: (event.output as ModelTurn).reply })
+    } else if (kind === 'runTool') {
       const { id: callId, function: called } = input.call
-      const answer = event.output as ToolAnswer
+      const answer = event.type === 'failed' ? failedAnswer(event.error) : (event.output as ToolAnswer)
       this.#observe?.({ type: 'tool.finished', place, callId, name: called.name, ...answer, durationMs })
     }
   }
 
-  /** Text that was shown and did not enter the transcript (the call failed, the reply was cut off) is void. */
   #takeBack({ kind, place, input }: Effect): void {
-    if (kind !== 'callModel' || this.#shown !== place) return
-    this.#shown = undefined
+    if (kind !== 'callModel' || this.#shown === '') return
+    this.#shown = ''
     this.#observe?.({ type: 'model.reset', place, closing: input.toolChoice === 'none' })
   }
+}
 
-  #observeProgress({ taken }: Progress): void {
-    if (this.#observe === undefined) return
-    for (const edge of taken) this.#observe({ type: 'transition', ...describe(edge) })
-  }
+/** How an effect ends that the machine no longer wants. */
+function givenUp({ kind, place }: Effect): SettlingEvent {
+  return kind === 'runTool'
+    ? { type: 'settled', place, output: cancelledAnswer }
+    : {
+        type: 'failed',
+        place,
+        error: { code: 'cancelled', message: 'The call was given up.', retryable: false },
+      }
 }
 
 /** Tells a failing journal from a failing machine. */
 class JournalFailure extends Error {
   constructor(cause: unknown) {
-    super('The journal could not be written', { cause })
+    super('The journal failed', { cause })
   }
 }

@@ -1,8 +1,8 @@
 import type { ErrorInfo } from '../errors.ts'
+import type { EdgeName } from '../machines/edgeNames.ts'
 import type { Verdict } from '../machines/limits.ts'
 import type { Outcome } from '../machines/outcome.ts'
 import type { ModelReply } from '../messages/reply.ts'
-import type { Transition } from './pureMachine.ts'
 
 /** Everything that can be seen of a run, in the order in which it happens. The last one is `run.finished`. */
 export type AgentEvent = EventFacts & EventBody
@@ -15,7 +15,7 @@ export type EventBody =
       /** Where it stands: `thinking.calling` for a fresh run. */
       readonly state: string
     }
-  | ({ readonly type: 'transition' } & Transition)
+  | ({ readonly type: 'transition' } & EdgeName)
   | ({ readonly type: 'model.started' } & ModelCall)
   | ({ readonly type: 'model.delta'; readonly text: string } & ModelCall)
   /** The text that was shown since the call began is void, and a consumer that has shown it takes it back. */

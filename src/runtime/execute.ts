@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.ts'
-import type { Journal } from '../journal/entry.ts'
+import type { Cancellation, Journal } from '../journal/entry.ts'
 import type { Aborted, Done, Ending, EndingFacts, Outcome, Waiting } from '../machines/outcome.ts'
 import type { ReadResult } from '../messages/readJson.ts'
 import { Driver, type StartingPoint } from './driver.ts'
@@ -23,7 +23,9 @@ export interface ExecutionOptions<Output> {
   readonly journal?: Journal | undefined
   /** Each of them can abort the run. */
   readonly signals: readonly (AbortSignal | undefined)[]
-  readonly onEvent?: ((event: AgentEvent) => void) | undefined
+  readonly onEvent?: ((event: AgentEvent) => unknown) | undefined
+  /** What the caller gives the tools of this run. */
+  readonly context?: unknown
   /** Makes of the answer's text what the agent promises. */
   readonly read: (text: string) => ReadResult<Output>
 }
@@ -48,7 +50,7 @@ export async function execute<Output>(
     onEvent && ((body: EventBody) => notify(onEvent, { runId: run.id, at: Date.now(), ...body }))
   const host = new InProcessHost(
     services,
-    run.id,
+    { runId: run.id, context: options.context },
     observe && ((effect, report) => driver.observeReport(effect, report)),
   )
   const driver: Driver = new Driver(run.fold, {
@@ -56,8 +58,8 @@ export async function execute<Output>(
     record: journal && ((entries) => journal.append(run.id, entries)),
     observe,
   })
-  const signals = options.signals.filter((signal) => signal !== undefined)
-  const cancel = (event: Event): void => host.cancel(reasonOf(event.target as AbortSignal))
+  const signals = options.signals.filter((signal) => signal !== undefined && signal !== null)
+  const cancel = (event: Event): void => host.cancel(cancellationOf(event.target as AbortSignal))
   for (const signal of signals) signal.addEventListener('abort', cancel, { once: true })
   try {
     observe?.({ type: 'run.started', resumed: run.resumed, state: stateOf(run.fold.snapshot) })
@@ -76,24 +78,24 @@ export async function execute<Output>(
 /** Drives a run whose events are read by a consumer. */
 export function watch<Output>(
   id: string,
-  prepared: Promise<PreparedRun>,
+  launch: (options: ExecutionOptions<Output>) => Promise<Outcome<Output>>,
   options: ExecutionOptions<Output>,
 ): Run<Output> {
   const controller = new AbortController()
   const abort = (message?: string): void => controller.abort(message)
   const events = new EventStream(() => abort('The consumer of the events left.'))
-  const outcome = prepared.then((run) =>
-    execute(run, {
-      ...options,
-      signals: [...options.signals, controller.signal],
-      onEvent(event) {
-        events.push(event)
-        options.onEvent?.(event)
-      },
-    }),
+  const outcome = launch({
+    ...options,
+    signals: [...options.signals, controller.signal],
+    onEvent(event) {
+      events.push(event)
+      return options.onEvent?.(event)
+    },
+  })
+  outcome.then(
+    () => events.close(),
+    (error) => events.fail(error),
   )
-  const close = (): void => events.close()
-  outcome.then(close, close)
   return { id, outcome, abort, [Symbol.asyncIterator]: () => events }
 }
 
@@ -113,23 +115,26 @@ function withOutput<Output>(
 function withCancellation(from: StartingPoint, signals: readonly AbortSignal[]): StartingPoint {
   const aborted = signals.find((signal) => signal.aborted)
   if (aborted === undefined) return from
-  const message = reasonOf(aborted)
-  return { ...from, happened: [{ type: 'cancelled', ...(message === undefined ? {} : { message }) }] }
+  return { ...from, happened: [{ type: 'cancelled', ...cancellationOf(aborted) }] }
 }
 
 /** Why a signal was aborted; nothing where nobody gave a reason. */
-function reasonOf({ reason }: AbortSignal): string | undefined {
-  const nobodySaid = reason === undefined || (reason instanceof DOMException && reason.name === 'AbortError')
-  return nobodySaid ? undefined : messageOf(reason)
+function cancellationOf({ reason }: AbortSignal): Cancellation {
+  if (reason instanceof DOMException && reason.name === 'AbortError') return {}
+  if (reason instanceof DOMException && reason.name === 'TimeoutError') return { timedOut: true }
+  return reason === undefined ? {} : { message: messageOf(reason) }
 }
 
-/** A watcher that fails costs a warning, not the run. */
-function notify(onEvent: (event: AgentEvent) => void, event: AgentEvent): void {
-  try {
-    onEvent(event)
-  } catch (thrown) {
+/** A watcher that fails, at once or later, costs a warning, not the run. */
+function notify(onEvent: (event: AgentEvent) => unknown, event: AgentEvent): void {
+  const warn = (thrown: unknown): void =>
     process.emitWarning(`onEvent threw on "${event.type}": ${messageOf(thrown)}`, {
       code: 'LOOPCHART_ON_EVENT',
     })
+  try {
+    const returned = onEvent(event)
+    if (returned instanceof Promise) returned.catch(warn)
+  } catch (thrown) {
+    warn(thrown)
   }
 }

@@ -1,5 +1,5 @@
 import { LoopchartError } from '../errors.ts'
-import type { JournalEntry, RunEvent } from '../journal/entry.ts'
+import type { JournalEntry, RunEvent, SettlingEvent } from '../journal/entry.ts'
 import type { AgentMachineEvent } from '../machines/agentMachine.ts'
 import type { AgentInput } from '../machines/context.ts'
 import type { AgentSnapshot, Effect, PureMachine, Step } from './pureMachine.ts'
@@ -7,8 +7,8 @@ import type { AgentSnapshot, Effect, PureMachine, Step } from './pureMachine.ts'
 /** What an event changed. */
 export interface Progress {
   readonly started: readonly Effect[]
-  /** Places of effects that are no longer wanted. */
-  readonly stopped: readonly string[]
+  /** Effects that had not settled and are no longer wanted. */
+  readonly stopped: readonly Effect[]
   /** The edges of the chart that were taken. */
   readonly taken: Step['taken']
 }
@@ -21,14 +21,13 @@ export class Fold {
   readonly #machine: PureMachine
   readonly #pending = new Map<string, Effect>()
   #snapshot: AgentSnapshot
-  /** What the start of the run asked for. */
-  readonly initial: Progress
-
   constructor(machine: PureMachine, input: AgentInput) {
     this.#machine = machine
     const step = machine.start(input)
+    // XState keeps what the making of the context threw; a run cannot begin from that.
+    if (step.snapshot.status === 'error') throw step.snapshot.error
     this.#snapshot = step.snapshot
-    this.initial = this.#follow(step)
+    this.#follow(step)
   }
 
   get snapshot(): AgentSnapshot {
@@ -47,6 +46,8 @@ export class Fold {
    * journal was written by an agent that worked otherwise.
    */
   apply(event: RunEvent): Progress {
+    // A cancellation that was recorded just after the end came too late.
+    if (this.#snapshot.status !== 'active') return { started: [], stopped: [], taken: [] }
     const step = this.#machine.step(this.#snapshot, this.#machineEvent(event))
     this.#snapshot = step.snapshot
     return this.#follow(step)
@@ -55,7 +56,7 @@ export class Fold {
   #machineEvent(event: RunEvent): AgentMachineEvent {
     switch (event.type) {
       case 'cancelled':
-        return { type: 'CANCEL', ...(event.message === undefined ? {} : { message: event.message }) }
+        return { ...event, type: 'CANCEL' }
       case 'decided':
         return { type: 'DECIDE', decision: event.decision }
       default:
@@ -64,7 +65,7 @@ export class Fold {
   }
 
   /** An actor's completion, as XState itself would report it. */
-  #settling(event: Extract<RunEvent, { place: string }>): AgentMachineEvent {
+  #settling(event: SettlingEvent): AgentMachineEvent {
     const effect = this.#pending.get(event.place)
     if (effect === undefined) {
       throw new LoopchartError(
@@ -84,13 +85,10 @@ export class Fold {
   }
 
   #follow({ started, stopped, taken }: Step): Progress {
-    const places: string[] = []
-    for (const [place, { actorId }] of this.#pending) {
-      if (stopped.includes(actorId)) places.push(place)
-    }
-    for (const place of places) this.#pending.delete(place)
+    const unwanted = [...this.#pending.values()].filter(({ actorId }) => stopped.includes(actorId))
+    for (const { place } of unwanted) this.#pending.delete(place)
     for (const effect of started) this.#pending.set(effect.place, effect)
-    return { started, stopped: places, taken }
+    return { started, stopped: unwanted, taken }
   }
 }
 

@@ -10,6 +10,10 @@ export interface Host {
   start(effect: Effect): void
   /** Nobody wants the effect any more. It is told to stop, and nothing is heard of it again. */
   stop(place: string): void
+  /** Whether word has come to stop the run: nothing new is begun then. */
+  readonly isCancelled: boolean
+  /** Resolves when that word comes. */
+  readonly cancelled: Promise<void>
   /** Resolves with the next thing that happened. */
   next(): Promise<RunEvent>
 }

@@ -1,9 +1,10 @@
 import { describeError } from '../errors.ts'
-import type { RunEvent } from '../journal/entry.ts'
+import type { Cancellation, RunEvent } from '../journal/entry.ts'
 import type { EffectKind, EffectMap } from '../machines/effects.ts'
 import type { EffectReport } from './events.ts'
 import type { Host } from './host.ts'
 import type { Effect } from './pureMachine.ts'
+import { Queue } from './queue.ts'
 
 /** What an effect is performed with. */
 export interface EffectIO {
@@ -11,6 +12,8 @@ export interface EffectIO {
   readonly signal: AbortSignal
   /** The run for which it is performed. */
   readonly runId: string
+  /** What the caller of the run gives its tools. */
+  readonly context: unknown
   /** Whether anybody watches: text need not be streamed otherwise. */
   readonly watched: boolean
   /** Reports what goes on meanwhile. */
@@ -29,18 +32,22 @@ export type Services = {
 export class InProcessHost implements Host {
   readonly #services: Services
   readonly #runId: string
+  readonly #context: unknown
   readonly #report: ((effect: Effect, report: EffectReport) => void) | undefined
   readonly #running = new Map<string, AbortController>()
-  readonly #happened: RunEvent[] = []
+  readonly #happened = new Queue<RunEvent>()
+  readonly #cancelled = Promise.withResolvers<void>()
+  #isCancelled = false
   #wake: ((event: RunEvent) => void) | undefined
 
   constructor(
     services: Services,
-    runId: string,
+    { runId, context }: { readonly runId: string; readonly context: unknown },
     report: ((effect: Effect, report: EffectReport) => void) | undefined,
   ) {
     this.#services = services
     this.#runId = runId
+    this.#context = context
     this.#report = report
   }
 
@@ -54,7 +61,7 @@ export class InProcessHost implements Host {
       this.#running.delete(place)
       this.#push(event)
     }
-    this.#perform(effect, controller.signal).then(
+    this.#perform(effect, controller).then(
       (output) => settle({ type: 'settled', place, output }),
       (thrown) => settle({ type: 'failed', place, error: describeError(thrown) }),
     )
@@ -67,6 +74,14 @@ export class InProcessHost implements Host {
     controller.abort()
   }
 
+  get isCancelled(): boolean {
+    return this.#isCancelled
+  }
+
+  get cancelled(): Promise<void> {
+    return this.#cancelled.promise
+  }
+
   next(): Promise<RunEvent> {
     const event = this.#happened.shift()
     if (event !== undefined) return Promise.resolve(event)
@@ -76,17 +91,21 @@ export class InProcessHost implements Host {
   }
 
   /** Tells the run that it is cancelled, ahead of anything else that has happened. */
-  cancel(message?: string): void {
-    this.#push({ type: 'cancelled', ...(message === undefined ? {} : { message }) }, true)
+  cancel(cancellation: Cancellation): void {
+    this.#isCancelled = true
+    this.#cancelled.resolve()
+    this.#push({ type: 'cancelled', ...cancellation }, true)
   }
 
-  async #perform(effect: Effect, signal: AbortSignal): Promise<unknown> {
+  async #perform(effect: Effect, controller: AbortController): Promise<unknown> {
     const io: EffectIO = {
-      signal,
+      signal: controller.signal,
       runId: this.#runId,
+      context: this.#context,
       watched: this.#report !== undefined,
       report: (report) => {
-        if (!signal.aborted) this.#report?.(effect, report)
+        // What has settled or was stopped has nothing more to say.
+        if (this.#running.get(effect.place) === controller) this.#report?.(effect, report)
       },
     }
     // Each kind has its own input; the compiler cannot follow that through a lookup.

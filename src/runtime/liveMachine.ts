@@ -28,7 +28,13 @@ export function provideServices(machine: AgentMachine, services: Services, memor
 
   function live<Kind extends EffectKind>(kind: Kind) {
     return fromPromise<EffectMap[Kind]['output'], EffectMap[Kind]['input']>(({ input, signal, self }) =>
-      services[kind](input, { signal, runId: runIdOf(self), watched: false, report: () => {} }),
+      services[kind](input, {
+        signal,
+        runId: runIdOf(self),
+        context: undefined,
+        watched: false,
+        report: () => {},
+      }),
     )
   }
 }
@@ -36,7 +42,10 @@ export function provideServices(machine: AgentMachine, services: Services, memor
 /** Guards are total: a memory that fails to answer is taken to have room, and the provider has the last word. */
 function isOverBudget(memory: Memory, context: AgentContext): boolean {
   try {
-    return memory.needsCompaction?.(context.transcript.toArray(), context.memory) ?? false
+    const answer: unknown = memory.needsCompaction?.(context.transcript.toArray(), context.memory)
+    // A memory in plain JavaScript may give back a promise, which says nothing here and must not reject unheard.
+    if (answer instanceof Promise) answer.catch(() => {})
+    return answer === true
   } catch {
     return false
   }

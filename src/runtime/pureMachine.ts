@@ -22,24 +22,13 @@ export type Effect = {
   }
 }[EffectKind]
 
-/** One edge of the chart that was taken. */
-export interface Transition {
-  readonly from: string
-  /** Absent where the transition stays in its state. */
-  readonly to?: string
-  /** The guard that let it pass; absent where the edge has none. */
-  readonly guard?: string
-  /** What set it off: an event's type, `always` for an edge that needs none. */
-  readonly event: string
-}
-
 /** What one event did to the machine. */
 export interface Step {
   readonly snapshot: AgentSnapshot
   readonly started: readonly Effect[]
   /** Ids of actors that the machine no longer wants. */
   readonly stopped: readonly string[]
-  /** The edges that were taken, as XState defines them; `describe` makes them readable. */
+  /** The edges that were taken, as XState defines them; `edgeName` puts them in words. */
   readonly taken: readonly AnyTransitionDefinition[]
 }
 
@@ -107,23 +96,6 @@ function effectOf({ params }: ExecutableActionObject): Effect {
 /** `stopChild` comes with the actor itself. */
 function actorIdOf({ params }: ExecutableActionObject): string {
   return (params as unknown as { id: string } | undefined)?.id ?? ''
-}
-
-/** An edge in the words of Loopchart's events. */
-export function describe({ source, target, guard, eventType }: AnyTransitionDefinition): Transition {
-  const to = target?.[0]
-  const guardName = typeof guard === 'string' ? guard : typeof guard === 'object' ? guard.type : guard?.name
-  return {
-    from: stateName(source.id),
-    ...(to === undefined ? {} : { to: stateName(to.id) }),
-    ...(guardName === undefined ? {} : { guard: guardName }),
-    event: eventType === '' ? 'always' : eventType,
-  }
-}
-
-/** `agent.thinking.calling` as `thinking.calling`. */
-function stateName(id: string): string {
-  return id.slice(id.indexOf('.') + 1)
 }
 
 /** The state of a snapshot, as transitions name it: `thinking.calling`. */

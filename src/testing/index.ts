@@ -1,4 +1,5 @@
 export { findViolations, type Rule, type Violation } from '../messages/invariants.ts'
+export { callTool } from './callTool.ts'
 export {
   HANG,
   type ScriptedCall,

@@ -93,7 +93,7 @@ export function scriptedModel(script: readonly ScriptedStep[]): ScriptedModel {
 function speak(step: ScriptedReply, position: number, { onDelta }: ModelIO): ModelReply {
   const { calls = [], finish, refusal, breaksWith } = step
   const text = step.text ?? step.pieces?.join('') ?? ''
-  const pieces = step.pieces ?? text.match(/\s*\S+\s*/g) ?? []
+  const pieces = step.pieces ?? text.match(/\S+\s*|\s+/g) ?? []
   for (const piece of pieces) onDelta?.({ text: piece })
   if (breaksWith !== undefined) throw breaksWith
   const toolCalls = calls.map((call, i) => toolCall(call, `call_${position}_${i}`))

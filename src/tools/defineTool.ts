@@ -1,7 +1,8 @@
-import { toJSONSchema, type ZodType, type z } from 'zod'
+import { core, toJSONSchema, type ZodSafeParseResult, type ZodType, type z } from 'zod'
 import { MisuseError, messageOf } from '../errors.ts'
 import { isToolName } from '../messages/sendable.ts'
 import type { JsonSchema } from '../messages/types.ts'
+import { timeoutMs } from '../timeouts.ts'
 import type { ParsedArguments, Tool, ToolContext } from './tool.ts'
 
 /** Milliseconds after which a tool call is given up, unless the tool says otherwise. */
@@ -19,7 +20,7 @@ export interface ToolDefinition<Schema extends ZodType> {
   /** Whether running twice with one `idempotencyKey` is harmless. Default: false. */
   readonly idempotent?: boolean
   /** Whether a person has to approve a call before it runs. Default: false. */
-  readonly needsApproval?: boolean | ((args: z.output<Schema>) => boolean)
+  readonly needsApproval?: boolean | ((args: z.output<Schema>) => boolean | Promise<boolean>)
   /**
    * Does the work. What it returns is shown to the model: a string as it is, anything else as JSON. What it throws
    * is shown to the model as an error.
@@ -34,21 +35,21 @@ export interface ToolDefinition<Schema extends ZodType> {
  * express.
  */
 export function defineTool<Schema extends ZodType>(definition: ToolDefinition<Schema>): Tool {
-  const { name, description, input, timeoutMs = DEFAULT_TOOL_TIMEOUT_MS, needsApproval = false } = definition
-  if (!isToolName(name)) {
+  const { name, description, input, needsApproval = false } = definition
+  if (typeof name !== 'string' || !isToolName(name)) {
     throw new MisuseError(
       'invalid_tool',
       `Tool name ${JSON.stringify(name)} is not valid: use 1 to 64 letters, digits, "_" or "-".`,
     )
   }
-  if (!(timeoutMs > 0)) {
-    throw new MisuseError('invalid_tool', `Tool "${name}": timeoutMs must be above 0, not ${timeoutMs}.`)
+  if (typeof definition.run !== 'function') {
+    throw new MisuseError('invalid_tool', `Tool "${name}" has no run function.`)
   }
   return {
     name,
     description,
     parameters: parametersOf(name, input),
-    timeoutMs,
+    timeoutMs: timeoutMs(`timeoutMs of tool "${name}"`, definition.timeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS),
     idempotent: definition.idempotent ?? false,
     needsApproval:
       typeof needsApproval === 'function' ? (args) => needsApproval(args as z.output<Schema>) : needsApproval,
@@ -58,6 +59,13 @@ export function defineTool<Schema extends ZodType>(definition: ToolDefinition<Sc
 }
 
 function parametersOf(name: string, input: ZodType): JsonSchema {
+  // Schemas of zod 4 carry their definition here; those of zod 3 and plain JSON Schemas do not.
+  if (typeof input !== 'object' || input === null || !('_zod' in input)) {
+    throw new MisuseError(
+      'invalid_tool',
+      `Tool "${name}": input must be a schema of zod 4, such as z.object({ … }).`,
+    )
+  }
   let schema: JsonSchema
   try {
     schema = toJSONSchema(input, { io: 'input' }) as JsonSchema
@@ -79,12 +87,21 @@ function parametersOf(name: string, input: ZodType): JsonSchema {
   return parameters
 }
 
-function parse(input: ZodType, args: unknown): ParsedArguments {
-  const parsed = input.safeParse(args)
-  if (parsed.success) return { ok: true, value: parsed.data }
+function parse(input: ZodType, args: unknown): ParsedArguments | Promise<ParsedArguments> {
+  try {
+    return parsedFrom(input.safeParse(args))
+  } catch (thrown) {
+    // Schemas with asynchronous refinements or transforms say so only when they are used.
+    if (thrown instanceof core.$ZodAsyncError) return input.safeParseAsync(args).then(parsedFrom)
+    throw thrown
+  }
+}
+
+function parsedFrom(result: ZodSafeParseResult<unknown>): ParsedArguments {
+  if (result.success) return { ok: true, value: result.data }
   return {
     ok: false,
-    issues: parsed.error.issues.map((issue) => {
+    issues: result.error.issues.map((issue) => {
       const path = issue.path.map(String).join('.')
       return path === '' ? issue.message : `${path}: ${issue.message}`
     }),

@@ -1,17 +1,16 @@
 import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../messages/types.ts'
 import { renderResult } from './renderResult.ts'
-import type { Tool, ToolErrorCode, ToolResult } from './tool.ts'
+import type { Tool, ToolContext, ToolErrorCode, ToolResult } from './tool.ts'
 
 /** How much of unreadable arguments is shown back to the model, in characters. */
 const SHOWN_ARGUMENTS = 300
 
+/** How many issues of a schema are shown to the model. */
+const SHOWN_ISSUES = 20
+
 /** What a call is run with. `signal` ends the run or the step that wanted the call. */
-export interface ExecutionContext {
-  readonly signal: AbortSignal
-  readonly idempotencyKey: string
-  emit(progress: unknown): void
-}
+export type ExecutionContext = Omit<ToolContext, 'callId'>
 
 /**
  * Runs one call and says what came of it, in words for the model. Never rejects: an unknown tool, arguments that do
@@ -26,8 +25,8 @@ export async function executeTool(
   const tool = tools.get(call.function.name)
   if (tool === undefined) return unknownTool(call.function.name, tools)
   try {
-    const read = readArguments(call, tool)
-    return read.ok ? await runRaced(tool, read.value, context) : read.result
+    const read = await readArguments(call, tool)
+    return read.ok ? await runRaced(tool, read.value, { ...context, callId: call.id }) : read.result
   } catch (thrown) {
     // The tool, or its schema's own code (a refinement, a transform), may throw at once.
     return failed(tool, thrown)
@@ -35,13 +34,13 @@ export async function executeTool(
 }
 
 /** Whether a person has to approve this call. Calls that cannot run need no approval: their error goes to the model. */
-export function callNeedsApproval(call: ToolCall, tools: ReadonlyMap<string, Tool>): boolean {
+export async function callNeedsApproval(call: ToolCall, tools: ReadonlyMap<string, Tool>): Promise<boolean> {
   const tool = tools.get(call.function.name)
   if (tool === undefined || tool.needsApproval === false) return false
   try {
-    const read = readArguments(call, tool)
+    const read = await readArguments(call, tool)
     if (!read.ok) return false
-    return tool.needsApproval === true || tool.needsApproval(read.value)
+    return tool.needsApproval === true || (await tool.needsApproval(read.value)) !== false
   } catch {
     // A predicate that fails must not let a dangerous call through.
     return true
@@ -53,7 +52,7 @@ type ReadArguments =
   | { readonly ok: false; readonly result: ToolResult }
 
 /** Arguments parsed and validated, or the error that tells the model what to mend. */
-function readArguments(call: ToolCall, tool: Tool): ReadArguments {
+async function readArguments(call: ToolCall, tool: Tool): Promise<ReadArguments> {
   const text = call.function.arguments
   let json: unknown
   try {
@@ -65,26 +64,25 @@ function readArguments(call: ToolCall, tool: Tool): ReadArguments {
         `You sent: ${shorten(text)}\nSend one JSON object that fits this schema: ${JSON.stringify(tool.parameters)}`,
     )
   }
-  const parsed = tool.parse(json)
+  const parsed = await tool.parse(json)
   if (parsed.ok) return parsed
   return failure(
     'invalid_arguments',
     `The arguments of ${tool.name} do not fit its schema. The tool was not run.\n` +
-      parsed.issues.map((issue) => `- ${issue}`).join('\n') +
+      listOf(parsed.issues) +
       `\nYou sent: ${shorten(text)}\nMend this and call the tool again.`,
   )
 }
 
 /** Runs a tool that may be deaf. One that returns at once needs no timer: it can be neither timed out nor cancelled. */
-async function runRaced(tool: Tool, args: unknown, context: ExecutionContext): Promise<ToolResult> {
+async function runRaced(tool: Tool, args: unknown, context: ToolContext): Promise<ToolResult> {
   if (context.signal.aborted) return cancelled(tool)
   const stopper = new Stopper(context.signal)
   const returned = tool.run(args, {
+    ...context,
     get signal() {
       return stopper.signal
     },
-    idempotencyKey: context.idempotencyKey,
-    emit: (progress) => context.emit(progress),
   })
   if (!isThenable(returned)) return { content: renderResult(returned) }
   return race(tool, returned, stopper)
@@ -189,7 +187,17 @@ function failure(error: ToolErrorCode, text: string): ReadArguments {
 
 function nameAndMessage(thrown: unknown): string {
   const message = messageOf(thrown)
-  return thrown instanceof Error && thrown.name !== 'Error' ? `${thrown.name}: ${message}` : message
+  try {
+    return thrown instanceof Error && thrown.name !== 'Error' ? `${String(thrown.name)}: ${message}` : message
+  } catch {
+    return message
+  }
+}
+
+function listOf(issues: readonly string[]): string {
+  const lines = issues.slice(0, SHOWN_ISSUES).map((issue) => `- ${issue}`)
+  const more = issues.length - lines.length
+  return [...lines, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n')
 }
 
 function shorten(text: string): string {

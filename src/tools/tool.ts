@@ -9,6 +9,10 @@ export interface ToolContext {
    * so that an effect happens once.
    */
   readonly idempotencyKey: string
+  readonly runId: string
+  readonly callId: string
+  /** What the caller passed as `context` to `agent.run`: a user, a tenant, a connection. Not kept in the journal. */
+  readonly context: unknown
   /** Reports progress; shown as a `tool.progress` event. Any JSON value. */
   emit(progress: unknown): void
 }
@@ -29,9 +33,9 @@ export interface Tool {
   /** Whether a call may run again with the same key when a crash left its outcome unknown. */
   readonly idempotent: boolean
   /** Whether a person has to approve a call; a function is asked with what `parse` returned. */
-  readonly needsApproval: boolean | ((args: unknown) => boolean)
+  readonly needsApproval: boolean | ((args: unknown) => boolean | Promise<boolean>)
   /** Validates arguments and applies defaults and transforms. */
-  parse(args: unknown): ParsedArguments
+  parse(args: unknown): ParsedArguments | Promise<ParsedArguments>
   /** Runs with what `parse` returned. */
   run(args: unknown, context: ToolContext): unknown
 }

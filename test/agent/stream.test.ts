@@ -51,7 +51,7 @@ describe('a streamed run', () => {
     const decided = events.flatMap((event) =>
       event.type === 'transition' && event.guard ? [event.guard] : [],
     )
-    expect(decided).toEqual(['hasCalls', 'everyCallSettled', 'isAnswer'])
+    expect(decided).toEqual(['hasCalls', 'everyCallSettled', 'else', 'isAnswer'])
   })
 
   it('joins to the text of the answer', async () => {

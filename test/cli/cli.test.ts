@@ -1,6 +1,10 @@
+import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { parseCommand } from '../../src/cli/arguments.ts'
+import { printable, printableLine } from '../../src/cli/printable.ts'
 import { startOfflineEndpoint } from '../../src/offline/index.ts'
 import { loopchart } from '../support/cli.ts'
 import { json, loopback } from '../support/loopback.ts'
@@ -112,6 +116,7 @@ describe('what goes wrong', () => {
     [['--steps', '0', 'hi'], '--steps needs a whole number of at least 1, not "0".'],
     [['--base-url', 'localhost', 'hi'], '--base-url needs a URL such as'],
     [['--model', 'gpt-4.1', 'hi'], '--model gpt-4.1 needs an endpoint: set OPENAI_API_KEY'],
+    [['-5+3'], 'Write -- before a question that begins with a dash.'],
     [['  '], 'There is no question.'],
     [[], 'There is no question.'],
   ])('%j is misuse: one line, code 2', async (args, message) => {
@@ -157,6 +162,23 @@ describe('what goes wrong', () => {
     const env = { OPENAI_API_KEY: 'wrong', OPENAI_BASE_URL: endpoint.baseURL }
     const { stderr } = await loopchart(['--verbose', 'hi'], { env })
     expect(stderr).toMatch(/^\s+at /m)
+  })
+})
+
+describe('what is shown', () => {
+  it('has control characters of models and servers made visible', () => {
+    expect(printable('a\u001b[2Jb\u009bc\r\u202ed\n\te')).toBe('a\\u001b[2Jb\\u009bc\\u000d\\u202ed\n\te')
+    expect(printableLine(' two\nlines\u0007 ')).toBe('two lines\\u0007')
+  })
+
+  it('survives a reader of the progress that leaves', async () => {
+    const child = spawn(process.execPath, [
+      fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url)),
+      '6*7',
+    ])
+    child.stderr.destroy()
+    child.stdin.end()
+    expect(await text(child.stdout)).toContain('42')
   })
 })
 

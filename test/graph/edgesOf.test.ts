@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { and, createMachine, fromPromise, not, setup, stateIn } from 'xstate'
 import { edgesOf } from '../../src/graph/index.ts'
+import { edgeName } from '../../src/machines/edgeNames.ts'
 import { createAgentMachine } from '../../src/machines/index.ts'
-import { describe as describeEdge, PureMachine } from '../../src/runtime/pureMachine.ts'
+import { PureMachine } from '../../src/runtime/pureMachine.ts'
 
 const never = fromPromise(() => new Promise<never>(() => {}))
 
@@ -22,7 +23,7 @@ describe('the edges of the agent', () => {
     const { snapshot } = pure.start('Hello?')
     const { taken } = pure.step(snapshot, { type: 'CANCEL' })
     expect(taken.length).toBeGreaterThan(0)
-    for (const edge of taken) expect(edges).toContainEqual(expect.objectContaining(describeEdge(edge)))
+    for (const edge of taken) expect(edges).toContainEqual(expect.objectContaining(edgeName(edge)))
   })
 
   it('are without a destination where they stay in their state', () => {
@@ -45,7 +46,7 @@ describe('the edges of any machine', () => {
     expect(edgesOf(machine)).toEqual([
       { from: 'waiting', to: 'b', event: 'GO', guard: 'isLate', label: 'GO [isLate]' },
       { from: 'waiting', to: 'c', event: 'GO', guard: 'isEarly', label: 'GO [isEarly]' },
-      { from: 'waiting', to: 'd', event: 'GO', label: 'GO [else]' },
+      { from: 'waiting', to: 'd', event: 'GO', guard: 'else', label: 'GO [else]' },
       { from: 'b', to: 'c', event: 'always', label: 'always' },
     ])
   })

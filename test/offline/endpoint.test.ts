@@ -17,6 +17,7 @@ import {
   type OfflineEndpointOptions,
   startOfflineEndpoint,
 } from '../../src/offline/index.ts'
+import { callTool } from '../../src/testing/index.ts'
 
 const MODEL = 'loopchart-stand-in'
 const QUESTION = '北京天气怎么样？顺便算一下 15*8+32'
@@ -163,11 +164,7 @@ describe('the openai SDK', () => {
     for (const call of choice.message.tool_calls ?? []) {
       if (call.type !== 'function') throw new Error(call.type)
       const tool = exampleTools.find(({ name }) => name === call.function.name)
-      const value = await tool?.run(JSON.parse(call.function.arguments), {
-        signal: new AbortController().signal,
-        idempotencyKey: call.id,
-        emit: () => undefined,
-      })
+      const value = tool && (await callTool(tool, JSON.parse(call.function.arguments)))
       messages.push({ role: 'tool', tool_call_id: call.id, content: JSON.stringify(value) })
     }
     const second = await client.chat.completions.create({ model: endpoint.model, messages, tools })

@@ -11,16 +11,19 @@ interface Rule {
 }
 
 const seams = ['machines', 'models', 'tools', 'memory', 'journal']
-const parts = ['errors', 'messages', ...seams, 'runtime']
+const parts = ['errors', 'timeouts', 'messages', ...seams, 'runtime']
 
 /** What each room may know. A room is a folder of src/, or a file directly in it. */
 const rules: Readonly<Record<string, Rule>> = {
   errors: { values: [] },
   delay: { values: [] },
+  timeouts: { values: ['errors'] },
+  checks: { values: ['errors', 'machines'], types: ['agent', 'messages'] },
   messages: { values: ['errors', 'jsonrepair'] },
   machines: { values: ['errors', 'messages', 'xstate'], types: seams },
-  models: { values: ['errors', 'messages', 'openai'], types: seams },
-  tools: { values: ['errors', 'messages', 'zod'], types: seams },
+  models: { values: ['errors', 'timeouts', 'messages', 'openai', 'node:'], types: seams },
+  'ai-sdk': { values: ['errors', 'timeouts', 'delay', 'messages', 'models'], types: ['@ai-sdk/provider'] },
+  tools: { values: ['errors', 'timeouts', 'messages', 'zod'], types: seams },
   memory: { values: ['errors', 'messages'], types: seams },
   journal: { values: ['errors', 'messages', 'node:'], types: seams },
   runtime: { values: ['errors', 'messages', 'machines', 'journal', 'xstate', 'node:'], types: seams },
@@ -28,7 +31,7 @@ const rules: Readonly<Record<string, Rule>> = {
   outputFormat: { values: ['errors', 'messages', 'zod'], types: ['models'] },
   callModel: { values: [...parts, 'outputFormat'] },
   services: { values: [...parts, 'callModel', 'delay'] },
-  agent: { values: [...parts, 'outputFormat', 'services', 'node:'], types: ['zod'] },
+  agent: { values: [...parts, 'checks', 'outputFormat', 'services', 'node:'], types: ['zod'] },
   index: { values: [...parts, 'agent'] },
   inspect: { values: 'anything' },
   testing: { values: 'anything' },

@@ -1,4 +1,43 @@
-import type { AnyStateNode } from 'xstate'
+import type { AnyStateNode, AnyTransitionDefinition } from 'xstate'
+
+/** An edge of a chart, in the words of Loopchart's events. */
+export interface EdgeName {
+  /** The state that it leaves, such as `thinking.calling`. */
+  readonly from: string
+  /** The state to which it leads; absent where it stays in its state. */
+  readonly to?: string
+  /** What sets it off: an event's type, `model done` or `tool failed` for an actor, `always` where nothing is needed. */
+  readonly event: string
+  /** The guard that lets it pass; `else` where the guards of its alternatives have not; absent where there is none. */
+  readonly guard?: string
+}
+
+export function edgeName(
+  definition: AnyTransitionDefinition,
+  target: AnyStateNode | undefined = definition.target?.[0],
+): EdgeName {
+  const { source, eventType, guard } = definition
+  const guardName = guardLabel(guard) ?? (isElse(definition) ? 'else' : undefined)
+  return {
+    from: stateName(source),
+    ...(target === undefined ? {} : { to: stateName(target) }),
+    event: eventType === '' ? 'always' : eventLabel(eventType, source),
+    ...(guardName === undefined ? {} : { guard: guardName }),
+  }
+}
+
+/** What a state is called in edges, events and notes: its path, such as `thinking.calling`. The root has its id. */
+export function stateName(state: AnyStateNode): string {
+  return state.path.length === 0 ? state.id : state.path.join('.')
+}
+
+/** Whether guarded alternatives are tried before this edge, which has no guard itself. */
+function isElse(definition: AnyTransitionDefinition): boolean {
+  const { source, eventType, guard } = definition
+  if (guard !== undefined) return false
+  const candidates = (eventType === '' ? source.always : source.transitions.get(eventType)) ?? []
+  return candidates.slice(0, candidates.indexOf(definition)).some((before) => before.guard !== undefined)
+}
 
 /** XState's names for what actors and states report, and the word that a reader needs. */
 const reports = [
@@ -11,7 +50,7 @@ const reports = [
 const DELAY_PREFIX = 'xstate.after.'
 
 /** An event as people say it: `model done` for `xstate.done.actor.model`, `after 500 ms` for a delay. */
-export function eventLabel(event: string, source: AnyStateNode): string {
+function eventLabel(event: string, source: AnyStateNode): string {
   if (event === '*') return 'any event'
   if (event.startsWith(DELAY_PREFIX)) return delayLabel(event.slice(DELAY_PREFIX.length), source)
   const report = reports.find(({ prefix }) => event.startsWith(prefix))
@@ -21,7 +60,7 @@ export function eventLabel(event: string, source: AnyStateNode): string {
 }
 
 /** The name of a guard, with `not`, `and`, `or` and `stateIn` spelled out. Undefined where there is no guard. */
-export function guardLabel(guard: unknown): string | undefined {
+function guardLabel(guard: unknown): string | undefined {
   if (guard === undefined) return undefined
   if (typeof guard === 'string') return guard
   const { type, name, guards, stateValue } = guard as GuardFacts

@@ -1,0 +1,99 @@
+import type { AgentOptions } from './agent.ts'
+import { MisuseError, messageOf } from './errors.ts'
+import { type AgentInput, messagesOf, type RunInput, runInputOf } from './machines/context.ts'
+import type { Decision } from './machines/reducers.ts'
+import type { Message } from './messages/types.ts'
+
+/** The earliest place at which a programmer's mistake can be told: what `createAgent`, `run` and `resume` are given. */
+
+const agentOptions: Readonly<Record<keyof AgentOptions, true>> = {
+  model: true,
+  tools: true,
+  instructions: true,
+  output: true,
+  memory: true,
+  limits: true,
+  modelRetries: true,
+  modelTimeoutMs: true,
+  journal: true,
+}
+
+/** @throws MisuseError `invalid_option` for an option that is unknown or not what it should be. */
+export function checkedOptions<Output>(options: AgentOptions<Output>): AgentOptions<Output> {
+  if (typeof options?.model?.generate !== 'function') {
+    throw new MisuseError(
+      'invalid_model',
+      "createAgent needs a model, for instance model: openaiChat('gpt-4.1').",
+    )
+  }
+  const known = Object.keys(agentOptions)
+  for (const name of Object.keys(options)) {
+    if (!known.includes(name)) {
+      throw new MisuseError(
+        'invalid_option',
+        `createAgent knows no option "${name}". It knows ${known.join(', ')}.`,
+      )
+    }
+  }
+  const { tools, memory, journal } = options
+  if (tools !== undefined && !Array.isArray(tools)) {
+    throw new MisuseError('invalid_option', 'tools must be an array of what defineTool returns.')
+  }
+  if (memory !== undefined && typeof memory.view !== 'function') {
+    throw new MisuseError('invalid_option', 'memory must have a view function, as turns(6) has.')
+  }
+  if (
+    journal !== undefined &&
+    !(typeof journal.append === 'function' && typeof journal.load === 'function')
+  ) {
+    throw new MisuseError(
+      'invalid_option',
+      'journal must have the functions append and load, as memoryJournal() has.',
+    )
+  }
+  return options
+}
+
+/**
+ * The input of a run as a copy of its own: the caller may go on to change what was passed.
+ *
+ * @throws MisuseError `empty_input` without a question, `invalid_input` for messages that are not plain JSON.
+ */
+export function checkedInput(input: AgentInput): RunInput {
+  const runInput = runInputOf(input ?? '')
+  const messages = plainCopy(messagesOf(runInput.messages ?? ''))
+  if (!Array.isArray(messages)) {
+    throw new MisuseError('invalid_input', 'The input of a run must be a question or an array of messages.')
+  }
+  const last = messages.findLast((message) => message?.role === 'user')
+  if (last === undefined || (last.content ?? '').length === 0) {
+    throw new MisuseError(
+      'empty_input',
+      'A run needs a question: a string that is not empty, or messages with a user message that is not empty.',
+    )
+  }
+  return { ...runInput, messages }
+}
+
+function plainCopy(messages: readonly Message[]): readonly Message[] {
+  try {
+    return JSON.parse(JSON.stringify(messages)) as Message[]
+  } catch (cause) {
+    throw new MisuseError(
+      'invalid_input',
+      `Messages must be plain JSON, so that they can be sent and kept: ${messageOf(cause)}`,
+      { cause },
+    )
+  }
+}
+
+/** @throws MisuseError `invalid_decision`: a text such as "false", from a web form, must not approve anything. */
+export function checkedDecisions(decisions: readonly Decision[]): readonly Decision[] {
+  const isSound = (decision: Decision): boolean =>
+    typeof decision?.callId === 'string' && typeof decision.approved === 'boolean'
+  if (Array.isArray(decisions) && decisions.every(isSound)) return decisions
+  throw new MisuseError(
+    'invalid_decision',
+    'decisions must be an array of { callId, approved }, with callId a string and approved true or false.',
+  )
+}
