@@ -6,7 +6,7 @@ import { exampleTools, startOfflineEndpoint } from 'loopchart/offline'
 import { assign, createActor, setup, waitFor } from 'xstate'
 
 export async function main(): Promise<void> {
-  await using endpoint = await startOfflineEndpoint()
+  const endpoint = await startOfflineEndpoint()
   const agent = createAgent({
     model: openaiChat(endpoint.model, { baseURL: endpoint.baseURL }),
     tools: exampleTools,
@@ -54,6 +54,7 @@ export async function main(): Promise<void> {
   console.log(`draft: ${second.context.draft}`)
   actor.send({ type: 'ACCEPT' })
   console.log(actor.getSnapshot().value)
+  await endpoint.close()
 }
 
 if (import.meta.main) await main()

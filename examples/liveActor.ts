@@ -6,7 +6,7 @@ import { exampleTools, startOfflineEndpoint } from 'loopchart/offline'
 import { createActor, toPromise } from 'xstate'
 
 export async function main(): Promise<void> {
-  await using endpoint = await startOfflineEndpoint()
+  const endpoint = await startOfflineEndpoint()
   const agent = createAgent({
     model: openaiChat(endpoint.model, { baseURL: endpoint.baseURL }),
     tools: exampleTools,
@@ -18,6 +18,7 @@ export async function main(): Promise<void> {
 
   const ending = await toPromise(actor)
   console.log(ending.status === 'done' ? ending.output : ending.status)
+  await endpoint.close()
 }
 
 if (import.meta.main) await main()

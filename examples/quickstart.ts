@@ -14,7 +14,7 @@ const weather = defineTool({
 })
 
 export async function main(): Promise<void> {
-  await using endpoint = await startOfflineEndpoint()
+  const endpoint = await startOfflineEndpoint()
   const agent = createAgent({
     model: openaiChat(endpoint.model, { baseURL: endpoint.baseURL }),
     tools: [weather],
@@ -39,6 +39,7 @@ export async function main(): Promise<void> {
       console.log(`a person has to decide on ${outcome.approvals.length} calls`)
       break
   }
+  await endpoint.close()
 }
 
 if (import.meta.main) await main()

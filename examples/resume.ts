@@ -14,7 +14,7 @@ const convert = defineTool({
 })
 
 export async function main(): Promise<void> {
-  await using endpoint = await startOfflineEndpoint()
+  const endpoint = await startOfflineEndpoint()
   const agent = createAgent({
     model: openaiChat(endpoint.model, { baseURL: endpoint.baseURL }),
     tools: [convert],
@@ -28,6 +28,7 @@ export async function main(): Promise<void> {
   const decisions = paused.approvals.map(({ callId }) => ({ callId, approved: true }))
   const outcome = await agent.resume(paused.runId, { decisions })
   console.log(outcome.status === 'done' ? outcome.output : outcome.status)
+  await endpoint.close()
 }
 
 if (import.meta.main) await main()

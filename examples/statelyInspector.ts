@@ -10,7 +10,7 @@ import { exampleTools, startOfflineEndpoint } from 'loopchart/offline'
 import { createActor, toPromise } from 'xstate'
 
 export async function main(port = 8080): Promise<void> {
-  await using endpoint = await startOfflineEndpoint()
+  const endpoint = await startOfflineEndpoint()
   const agent = createAgent({
     model: openaiChat(endpoint.model, { baseURL: endpoint.baseURL }),
     tools: exampleTools,
@@ -28,6 +28,7 @@ export async function main(port = 8080): Promise<void> {
   await new Promise((resolve) => process.once('SIGINT', resolve))
   inspector.stop()
   server.stop()
+  await endpoint.close()
 }
 
 if (import.meta.main) await main()

@@ -139,8 +139,12 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     prepare: () => Promise<PreparedRun>,
     execution: ExecutionOptions<Output>,
   ): Promise<Outcome<Output>> {
-    using _claim = journal && claimRun(journal, id)
-    return await execute(await prepare(), execution)
+    const release = journal && claimRun(journal, id)
+    try {
+      return await execute(await prepare(), execution)
+    } finally {
+      release?.()
+    }
   }
 
   function executionOptions({ signal, onEvent, context }: RunOptions): ExecutionOptions<Output> {

@@ -15,6 +15,7 @@ export { type JsonProtocolOptions, jsonProtocol } from './models/jsonProtocol.ts
 export type { Model, ModelIO, ModelRequest, ResponseFormat } from './models/model.ts'
 export { ModelError, type ModelErrorCode } from './models/modelError.ts'
 export { type OpenAIChatOptions, openaiChat } from './models/openaiChat.ts'
+export { type OpenAIResponsesOptions, responses } from './models/openaiResponses.ts'
 export type { AgentEvent } from './runtime/events.ts'
 export type { Run } from './runtime/execute.ts'
 export * from './tools/index.ts'

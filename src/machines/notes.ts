@@ -2,8 +2,7 @@ import type { AgentContext } from './context.ts'
 
 /** Notes that go to the model with one request and do not enter the transcript. */
 
-export const EMPTY_REPLY_NOTE =
-  'Your last reply was empty. Call a tool if you need one; otherwise answer.'
+export const EMPTY_REPLY_NOTE = 'Your last reply was empty. Call a tool if you need one; otherwise answer.'
 
 export const TRUNCATED_REPLY_NOTE =
   'Your last reply was cut off at the output limit and was discarded. Answer again, shorter.'

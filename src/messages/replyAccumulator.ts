@@ -31,9 +31,11 @@ export class ReplyAccumulator {
   #model: unknown
   readonly #calls: OpenCall[] = []
   readonly #extras: Record<string, unknown> = {}
+  #chunks = 0
 
   /** Takes one parsed chunk. Never throws for what a provider sent. */
   add(chunk: unknown): Delta {
+    this.#chunks++
     const body = fieldsOf(chunk)
     // Some servers repeat the running total in every chunk: the last one counts, they are never summed.
     if (body.usage !== undefined && body.usage !== null) this.#usage = body.usage
@@ -48,6 +50,11 @@ export class ReplyAccumulator {
     const text = textOf(content)
     this.#text += text
     return { text }
+  }
+
+  /** Whether nothing has come. */
+  get isEmpty(): boolean {
+    return this.#chunks === 0
   }
 
   /**

@@ -18,7 +18,7 @@ export function classifyError(
   call: { readonly model: string; readonly timeoutMs: number },
 ): ModelError {
   if (thrown instanceof ModelError) return thrown
-  const { status: rawStatus, name, headers, code: rawCode, type } = fieldsOf(thrown)
+  const { status: rawStatus, name, headers, code: rawCode, type, error: body } = fieldsOf(thrown)
   const status = [rawStatus, rawCode].find(isHttpError)
   const said = messageOf(thrown)
   const words = [said, rawCode, type].filter((word) => typeof word === 'string').join(' ')
@@ -31,10 +31,17 @@ export function classifyError(
   if (isTimeout(thrown, name)) {
     return fail('timeout', `${call.model} did not answer within ${call.timeoutMs} ms.`, true)
   }
+  if (QUOTA_EXCEEDED.test(words) && (status === undefined || status === 429)) {
+    return fail('quota_exceeded', said, false)
+  }
+  if (thrown instanceof SyntaxError) {
+    return fail('malformed_reply', `The reply is not JSON: ${said}`, true)
+  }
   if (status === undefined) {
     if (rawCode === 'rate_limit_exceeded') return fail('rate_limit', said, true)
-    if (name === undefined && (rawCode !== undefined || type !== undefined))
-      return fail('overloaded', said, true)
+    // What the provider itself said, inside a stream or a body, is no failure of the connection.
+    const isFromProvider = name === undefined || (typeof body === 'object' && body !== null)
+    if (isFromProvider && (rawCode ?? type ?? body) !== undefined) return fail('overloaded', said, true)
     return fail('connection', `The connection to the model failed: ${deepestMessage(thrown)}`, true)
   }
   switch (status) {
@@ -47,7 +54,7 @@ export function classifyError(
     case 408:
       return fail('timeout', said, true)
     case 429:
-      return QUOTA_EXCEEDED.test(words) ? fail('quota_exceeded', said, false) : fail('rate_limit', said, true)
+      return fail('rate_limit', said, true)
     default:
       return status === 409 || status >= 500
         ? fail('overloaded', said, true)

@@ -1,9 +1,10 @@
 import type { OpenAI } from 'openai'
 import { fieldsOf } from '../messages/fields.ts'
+import { KEPT_FIELDS } from '../messages/keptFields.ts'
 import { normalizeReply } from '../messages/normalizeReply.ts'
 import type { ModelReply } from '../messages/reply.ts'
 import { ReplyAccumulator } from '../messages/replyAccumulator.ts'
-import type { ToolSpec } from '../messages/types.ts'
+import type { Message, ToolSpec } from '../messages/types.ts'
 import { timeoutMs } from '../timeouts.ts'
 import { classifyError } from './classifyError.ts'
 import { IdleTimeout } from './idleTimeout.ts'
@@ -80,32 +81,45 @@ async function streamed(
   options: RequestOptions,
   { onDelta, idleMs }: { onDelta: NonNullable<ModelIO['onDelta']>; idleMs: number },
 ): Promise<ModelReply> {
-  using idle = new IdleTimeout(options.signal, idleMs)
-  const chunks = await client.chat.completions.create(
-    {
-      stream_options: { include_usage: true },
-      ...body,
-      stream: true,
-    } as unknown as OpenAI.ChatCompletionCreateParamsStreaming,
-    { ...options, signal: idle.signal },
-  )
+  const idle = new IdleTimeout(options.signal, idleMs)
+  try {
+    const chunks = await client.chat.completions.create(
+      {
+        stream_options: { include_usage: true },
+        ...body,
+        stream: true,
+      } as unknown as OpenAI.ChatCompletionCreateParamsStreaming,
+      { ...options, signal: idle.signal },
+    )
+    const accumulator = await accumulate(chunks, idle, onDelta)
+    idle.throwIfExpired()
+    return replyOf(accumulator)
+  } finally {
+    idle.dispose()
+  }
+}
+
+async function accumulate(
+  chunks: AsyncIterable<unknown>,
+  idle: IdleTimeout,
+  onDelta: NonNullable<ModelIO['onDelta']>,
+): Promise<ReplyAccumulator> {
   const accumulator = new ReplyAccumulator()
-  let received = 0
   idle.touch()
   for await (const chunk of chunks) {
     idle.touch()
     refuseErrorBody(chunk)
-    received++
     const delta = accumulator.add(chunk)
     if (delta.text !== '') onDelta(delta)
   }
-  idle.throwIfExpired()
-  if (received === 0)
-    throw new ModelError(
-      'malformed_reply',
-      'The stream ended without a reply. Does this address speak chat completions?',
-      { retryable: true },
-    )
+  return accumulator
+}
+
+function replyOf(accumulator: ReplyAccumulator): ModelReply {
+  if (accumulator.isEmpty) {
+    const message = 'The stream ended without a reply. Does this address speak chat completions?'
+    throw new ModelError('malformed_reply', message, { retryable: true })
+  }
   if (accumulator.endsWithinCall) {
     throw new ModelError('connection', 'The stream ended in the middle of a tool call.', { retryable: true })
   }
@@ -124,7 +138,7 @@ function requestFields(
 ): Body {
   const format = responseFormat && formatParameter(responseFormat, tools.length > 0, jsonMode)
   return {
-    messages,
+    messages: messages.map(withoutForeignFields),
     ...(tools.length === 0 ? {} : { tools: toolParameters(tools), tool_choice: toolChoice }),
     ...(format === undefined ? {} : { response_format: format }),
     ...(stop === undefined ? {} : { stop }),
@@ -137,6 +151,16 @@ function formatParameter(format: ResponseFormat, withTools: boolean, mode: JsonM
   if (mode === 'object' || format.type === 'json_object') return { type: 'json_object' }
   return { type: 'json_schema', json_schema: { name: format.name, schema: format.schema } }
 }
+
+/** What other services of ours keep on a message, and servers of this protocol may refuse. */
+function withoutForeignFields(message: Message): Message {
+  if (message.role !== 'assistant' || !foreignFields.some((field) => field in message)) return message
+  return Object.fromEntries(
+    Object.entries(message).filter(([field]) => !foreignFields.includes(field)),
+  ) as unknown as Message
+}
+
+const foreignFields: readonly string[] = Object.values(KEPT_FIELDS)
 
 const parametersOfTools = new WeakMap<readonly ToolSpec[], readonly Body[]>()
 

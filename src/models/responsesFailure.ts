@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.ts'
-import { fieldsOf } from '../messages/normalizeReply.ts'
+import { fieldsOf } from '../messages/fields.ts'
 import { classifyError } from './classifyError.ts'
 import { ModelError } from './modelError.ts'
 
@@ -27,10 +27,7 @@ export function classifyResponseError(
 
 /** What the SDK trips over: text that is no JSON, or JSON that is no response. A lost connection has a cause. */
 function isUnreadable(thrown: unknown): boolean {
-  return (
-    thrown instanceof SyntaxError ||
-    (thrown instanceof TypeError && (thrown.cause ?? undefined) === undefined)
-  )
+  return thrown instanceof SyntaxError || (thrown instanceof TypeError && thrown.cause === undefined)
 }
 
 /** The SDK wraps the error object of a stream into an error without a status, which looks like a lost connection. */

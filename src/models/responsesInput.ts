@@ -1,4 +1,5 @@
-import { fieldsOf, textOf } from '../messages/normalizeReply.ts'
+import { fieldsOf } from '../messages/fields.ts'
+import { textOf } from '../messages/normalizeReply.ts'
 import type { AssistantMessage, ContentPart, Message } from '../messages/types.ts'
 import { callItem, type Item, replayedItems } from './responsesItems.ts'
 

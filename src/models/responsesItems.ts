@@ -1,11 +1,13 @@
-import { fieldsOf, textOf } from '../messages/normalizeReply.ts'
+import { fieldsOf } from '../messages/fields.ts'
+import { KEPT_FIELDS } from '../messages/keptFields.ts'
+import { textOf } from '../messages/normalizeReply.ts'
 import type { AssistantMessage, ToolCall } from '../messages/types.ts'
 
 /**
  * The field of an assistant message that holds the output items of the response it came from, as they came.
  * https://platform.openai.com/docs/guides/reasoning#keeping-reasoning-items-in-context
  */
-export const RESPONSE_ITEMS = 'response_items'
+export const RESPONSE_ITEMS: typeof KEPT_FIELDS.responses = KEPT_FIELDS.responses
 
 /** An item of the Responses API, of a request or of a reply. */
 export type Item = Readonly<Record<string, unknown>>

@@ -1,4 +1,5 @@
-import { fieldsOf, finishOf, usageOf } from '../messages/normalizeReply.ts'
+import { fieldsOf } from '../messages/fields.ts'
+import { finishOf, usageOf } from '../messages/normalizeReply.ts'
 import type { FinishReason, ModelReply, Usage } from '../messages/reply.ts'
 import type { ToolCall } from '../messages/types.ts'
 import { ModelError } from './modelError.ts'

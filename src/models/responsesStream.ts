@@ -1,4 +1,4 @@
-import { fieldsOf } from '../messages/normalizeReply.ts'
+import { fieldsOf } from '../messages/fields.ts'
 import type { Delta } from '../messages/replyAccumulator.ts'
 import { ModelError } from './modelError.ts'
 import { type Item, itemsOf } from './responsesItems.ts'

@@ -5,12 +5,12 @@ import type { Journal } from '../journal/entry.ts'
 const running = new WeakMap<Journal, Set<string>>()
 
 /**
- * Claims a run until the claim is disposed of. A button that is pressed twice must not resume a run twice: both would
+ * Claims a run until the function that comes back is called. A button that is pressed twice must not resume a run twice: both would
  * run its tools and write its journal. (Between processes, that is the journal's affair.)
  *
  * @throws LoopchartError `run_active` where the run is under way.
  */
-export function claimRun(journal: Journal, id: string): Disposable {
+export function claimRun(journal: Journal, id: string): () => void {
   const ids = running.get(journal) ?? new Set()
   running.set(journal, ids)
   if (ids.has(id)) {
@@ -20,5 +20,5 @@ export function claimRun(journal: Journal, id: string): Disposable {
     )
   }
   ids.add(id)
-  return { [Symbol.dispose]: () => ids.delete(id) }
+  return () => void ids.delete(id)
 }

@@ -83,7 +83,8 @@ export function describeLoop(
       const { outcome, requests } = await ask(script)
       expect(expectDone(outcome).output).toBe('The sum is 3.')
       const id: unknown = expect.stringMatching(/./)
-      expect(outcome.transcript).toEqual([
+      // A service may keep fields of its own on an assistant message.
+      expect(outcome.transcript).toMatchObject([
         { role: 'user', content: 'go' },
         {
           role: 'assistant',

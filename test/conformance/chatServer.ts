@@ -1,5 +1,5 @@
 import { type Answer, chunk, json, type Loopback, loopback, sse } from '../support/loopback.ts'
-import { type Script, type Turn, turnAt } from './script.ts'
+import { type Script, type SpokenTurn, turnAt } from './script.ts'
 
 /** A reply of a chat completions server. */
 export interface ChatReply {
@@ -14,11 +14,26 @@ const MAX_REQUESTS = 1000
 /** Code points to a piece of a stream: few enough to cut names, escapes and numbers in two. */
 const PIECE = 4
 
+/** The reply of a model with tool calling to each turn, with ids that never repeat. */
+export function nativeReplies(): (turn: SpokenTurn) => ChatReply {
+  let calls = 0
+  return (turn) => {
+    if ('answer' in turn) return { content: turn.answer, finish: 'stop' }
+    if ('empty' in turn) return { content: '', finish: 'stop' }
+    return {
+      content: turn.saying ?? null,
+      finish: turn.cut ? 'length' : 'tool_calls',
+      calls: turn.calls.map(({ name, arguments: args }) => ({
+        id: `c${calls++}`,
+        name,
+        arguments: JSON.stringify(args),
+      })),
+    }
+  }
+}
+
 /** Plays a script as chat completions, streamed where a request asks for that. */
-export function chatServer(
-  script: Script,
-  replyTo: (turn: Exclude<Turn, { readonly hangs: true }>) => ChatReply,
-): Promise<Loopback> {
+export function chatServer(script: Script, replyTo: (turn: SpokenTurn) => ChatReply): Promise<Loopback> {
   let position = 0
   const answer: Answer = (response, request) => {
     const turn = turnAt(script, position++, request.body)

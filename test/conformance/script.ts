@@ -1,4 +1,5 @@
 import type { Model } from '../../src/index.ts'
+import type { Loopback } from '../support/loopback.ts'
 
 /** What a model answers one request with, in terms that no provider knows. */
 export type Turn =
@@ -14,6 +15,9 @@ export type Turn =
   /** No reply ever comes. */
   | { readonly hangs: true }
 
+/** A turn in which something is said. */
+export type SpokenTurn = Exclude<Turn, { readonly hangs: true }>
+
 export interface ScriptedCall {
   readonly name: string
   readonly arguments: Readonly<Record<string, unknown>>
@@ -27,6 +31,17 @@ export interface Provider extends AsyncDisposable {
   readonly model: Model
   /** The bodies of the requests so far. */
   readonly requests: readonly unknown[]
+}
+
+/** A provider that is a server, and a model that asks it. */
+export function providerAt(server: Loopback, model: Model): Provider {
+  return {
+    model,
+    get requests() {
+      return server.requests.map(({ body }) => body)
+    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  }
 }
 
 export type MakeModel = (script: Script) => Promise<Provider>

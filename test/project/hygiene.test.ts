@@ -74,3 +74,11 @@ describe('the package', () => {
     for (const { built } of entryPoints) expect(built.types).toBe(built.default.replace(/\.js$/, '.d.ts'))
   })
 })
+
+describe('what Node runs as it is written', () => {
+  it('declares nothing with using, which the oldest Node that is supported cannot read', () => {
+    const sources = [...filesIn('src'), ...filesIn('examples')].filter((path) => path.endsWith('.ts'))
+    expect(sources.length).toBeGreaterThan(20)
+    expect(sources.filter((path) => /^\s*(?:await )?using \w+ =/m.test(read(path)))).toEqual([])
+  })
+})

@@ -25,6 +25,7 @@ const knownNames: Readonly<Record<string, string>> = {
   'loopchart/graph': 'agentDiagram',
   'loopchart/offline': 'exampleTools',
   'loopchart/testing': 'scriptedModel',
+  'loopchart/ai-sdk': 'aiSdkModel',
 }
 
 /** What a build needs; everything else of the repository stays out of it. */

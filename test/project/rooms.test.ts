@@ -22,7 +22,7 @@ const rules: Readonly<Record<string, Rule>> = {
   messages: { values: ['errors', 'jsonrepair'] },
   machines: { values: ['errors', 'messages', 'xstate'], types: seams },
   models: { values: ['errors', 'timeouts', 'messages', 'openai', 'node:'], types: seams },
-  'ai-sdk': { values: ['errors', 'timeouts', 'delay', 'messages', 'models'], types: ['@ai-sdk/provider'] },
+  'ai-sdk': { values: ['errors', 'timeouts', 'messages', 'models'], types: ['@ai-sdk/provider'] },
   tools: { values: ['errors', 'timeouts', 'messages', 'zod'], types: seams },
   memory: { values: ['errors', 'messages'], types: seams },
   journal: { values: ['errors', 'messages', 'node:'], types: seams },

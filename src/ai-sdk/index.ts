@@ -1,0 +1,2 @@
+export { type AiSdkModelOptions, aiSdkModel } from './aiSdkModel.ts'
+export type { AiSdkLanguageModel } from './languageModel.ts'
