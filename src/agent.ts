@@ -118,30 +118,38 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     machine,
     async run(input, runOptions = {}) {
       const { runId = randomUUID() } = runOptions
-      return drive(runId, () => freshRun(checkedInput(input), runId), executionOptions(runOptions))
+      return drive(
+        runId,
+        (watched) => freshRun(checkedInput(input), runId, watched),
+        executionOptions(runOptions),
+      )
     },
     stream(input, runOptions = {}) {
       const { runId = randomUUID() } = runOptions
       const runInput = checkedInput(input)
-      const launch = (watched: ExecutionOptions<Output>): Promise<Outcome<Output>> =>
-        drive(runId, () => freshRun(runInput, runId), watched)
+      const launch = (execution: ExecutionOptions<Output>): Promise<Outcome<Output>> =>
+        drive(runId, (watched) => freshRun(runInput, runId, watched), execution)
       return watch(runId, launch, executionOptions(runOptions))
     },
     async resume(runId, resumeOptions = {}) {
       const decisions = checkedDecisions(resumeOptions.decisions ?? [])
-      return drive(runId, () => recordedRun(runId, decisions), executionOptions(resumeOptions))
+      return drive(
+        runId,
+        (watched) => recordedRun(runId, decisions, watched),
+        executionOptions(resumeOptions),
+      )
     },
   }
 
   /** Prepares and executes a run, while nobody else in this process does so with the same journal and id. */
   async function drive(
     id: string,
-    prepare: () => Promise<PreparedRun>,
+    prepare: (watched: boolean) => Promise<PreparedRun>,
     execution: ExecutionOptions<Output>,
   ): Promise<Outcome<Output>> {
     const release = journal && claimRun(journal, id)
     try {
-      return await execute(await prepare(), execution)
+      return await execute(await prepare(execution.onEvent !== undefined), execution)
     } finally {
       release?.()
     }
@@ -151,10 +159,10 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     return { services, journal, signals: [signal], onEvent, context, read: output?.read ?? readText }
   }
 
-  async function freshRun(input: RunInput, id: string): Promise<PreparedRun> {
+  async function freshRun(input: RunInput, id: string, watched: boolean): Promise<PreparedRun> {
     const { limits, modelRetries } = resolveSettings(input, settings)
     const complete = { messages: input.messages, limits, modelRetries }
-    const fold = new Fold(pure, complete)
+    const fold = new Fold(pure, complete, watched)
     const effects = [...fold.pending.values()]
     const first = { type: 'started', version: 1, at: Date.now(), input: complete } as const
     try {
@@ -169,7 +177,11 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     )
   }
 
-  async function recordedRun(id: string, decisions: readonly Decision[]): Promise<PreparedRun> {
+  async function recordedRun(
+    id: string,
+    decisions: readonly Decision[],
+    watched: boolean,
+  ): Promise<PreparedRun> {
     if (journal === undefined) {
       throw new MisuseError(
         'no_journal',
@@ -180,7 +192,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     if (entries === undefined || entries === null) {
       throw new LoopchartError('run_not_found', `There is no run with the id "${id}" in the journal.`)
     }
-    const { fold, unstarted, inDoubt, ended } = foldJournal(pure, entries, id)
+    const { fold, unstarted, inDoubt, ended } = foldJournal(pure, entries, { runId: id, watched })
     requireKnownCalls(fold, decisions)
     const again = inDoubt.filter(isIdempotent)
     const unknown = inDoubt.filter((effect) => !isIdempotent(effect))

@@ -1,4 +1,4 @@
-import { isToolName } from './sendable.ts'
+import { isToolName, isWellFormed } from './sendable.ts'
 import type { Message, ToolCall } from './types.ts'
 
 /** The rules that providers hold a request's messages to. */
@@ -109,11 +109,4 @@ function isJson(text: unknown): boolean {
   } catch {
     return false
   }
-}
-
-/** `JSON.stringify` writes a lone surrogate as an escape, so the text is looked at before it is serialised. */
-function isWellFormed(value: unknown): boolean {
-  if (typeof value === 'string') return value.isWellFormed()
-  if (typeof value !== 'object' || value === null) return true
-  return Object.values(value).every(isWellFormed)
 }

@@ -34,9 +34,19 @@ function sendableArguments(args: unknown): string {
   }
 }
 
-/** The same value with every lone surrogate replaced, which providers refuse. */
+/** The same value with every lone surrogate replaced, which providers refuse. What has none comes back as it is. */
 export function wellFormed<Value>(value: Value): Value {
-  return mend(value) as Value
+  return isWellFormed(value) ? value : (mend(value) as Value)
+}
+
+/** `JSON.stringify` writes a lone surrogate as an escape, so texts are looked at before they are serialised. */
+export function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value !== 'object' || value === null) return true
+  for (const key in value) {
+    if (!isWellFormed((value as Record<string, unknown>)[key])) return false
+  }
+  return true
 }
 
 function mend(value: unknown): unknown {

@@ -9,7 +9,7 @@ export interface Progress {
   readonly started: readonly Effect[]
   /** Effects that had not settled and are no longer wanted. */
   readonly stopped: readonly Effect[]
-  /** The edges of the chart that were taken. */
+  /** The edges of the chart that were taken, where they are watched. */
   readonly taken: Step['taken']
 }
 
@@ -19,11 +19,14 @@ export interface Progress {
  */
 export class Fold {
   readonly #machine: PureMachine
+  readonly #watched: boolean
   readonly #pending = new Map<string, Effect>()
   #snapshot: AgentSnapshot
-  constructor(machine: PureMachine, input: AgentInput) {
+  /** @param watched Whether the edges that are taken are to be told. */
+  constructor(machine: PureMachine, input: AgentInput, watched = false) {
     this.#machine = machine
-    const step = machine.start(input)
+    this.#watched = watched
+    const step = machine.start(input, watched)
     // XState keeps what the making of the context threw; a run cannot begin from that.
     if (step.snapshot.status === 'error') throw step.snapshot.error
     this.#snapshot = step.snapshot
@@ -48,7 +51,7 @@ export class Fold {
   apply(event: RunEvent): Progress {
     // A cancellation that was recorded just after the end came too late.
     if (this.#snapshot.status !== 'active') return { started: [], stopped: [], taken: [] }
-    const step = this.#machine.step(this.#snapshot, this.#machineEvent(event))
+    const step = this.#machine.step(this.#snapshot, this.#machineEvent(event), this.#watched)
     this.#snapshot = step.snapshot
     return this.#follow(step)
   }
@@ -104,7 +107,11 @@ export interface Folded {
 }
 
 /** @throws LoopchartError `journal_invalid` where the journal does not begin with its start. */
-export function foldJournal(machine: PureMachine, entries: readonly JournalEntry[], runId: string): Folded {
+export function foldJournal(
+  machine: PureMachine,
+  entries: readonly JournalEntry[],
+  { runId, watched }: { readonly runId: string; readonly watched: boolean },
+): Folded {
   const [first, ...rest] = entries
   if (first?.type !== 'started') {
     throw new LoopchartError('journal_invalid', `The journal of run ${runId} does not begin with "started".`)
@@ -115,7 +122,7 @@ export function foldJournal(machine: PureMachine, entries: readonly JournalEntry
       `The journal of run ${runId} has version ${first.version}; this Loopchart reads version 1. Update Loopchart.`,
     )
   }
-  const fold = new Fold(machine, first.input)
+  const fold = new Fold(machine, first.input, watched)
   const begun = new Set<string>()
   let ended = false
   for (const entry of rest) {

@@ -1,4 +1,5 @@
 import {
+  type Actor,
   type ActorScope,
   type AnyTransitionDefinition,
   createActor,
@@ -28,7 +29,7 @@ export interface Step {
   readonly started: readonly Effect[]
   /** Ids of actors that the machine no longer wants. */
   readonly stopped: readonly string[]
-  /** The edges that were taken, as XState defines them; `edgeName` puts them in words. */
+  /** The edges that were taken, for a step that is watched; `edgeName` puts them in words. */
   readonly taken: readonly AnyTransitionDefinition[]
 }
 
@@ -40,21 +41,50 @@ export interface Step {
  */
 export class PureMachine {
   readonly #machine: AgentMachine
-  readonly #scope: ActorScope<AgentSnapshot, AgentMachineEvent>
-  #started: Effect[] = []
-  #stopped: string[] = []
-  #taken: AnyTransitionDefinition[] = []
+  readonly #quiet: Scope
+  /** Tells of each edge that is taken, which costs something at every microstep. */
+  readonly #watched: Scope
+  #asked: Asked = nothingAsked()
 
   constructor(machine: AgentMachine) {
     this.#machine = machine
-    const self = createActor(machine, {
-      input: '',
-      inspect: (inspected) => {
-        if (inspected.type !== '@xstate.microstep') return
-        this.#taken.push(...inspected._transitions)
-      },
-    })
-    this.#scope = {
+    this.#quiet = this.#scope(createActor(machine, { input: '' }))
+    this.#watched = this.#scope(
+      createActor(machine, {
+        input: '',
+        inspect: (inspected) => {
+          if (inspected.type === '@xstate.microstep') this.#asked.taken.push(...inspected._transitions)
+        },
+      }),
+    )
+  }
+
+  start(input: AgentInput, watched = false): Step {
+    const scope = watched ? this.#watched : this.#quiet
+    return this.#collect(() => this.#machine.getInitialSnapshot(scope, input))
+  }
+
+  /** @param watched Whether the edges that are taken are to be told. */
+  step(snapshot: AgentSnapshot, event: AgentMachineEvent, watched = false): Step {
+    const scope = watched ? this.#watched : this.#quiet
+    return this.#collect(() => this.#machine.transition(snapshot, event, scope))
+  }
+
+  #collect(next: () => AgentSnapshot): Step {
+    // A guard of the user's may run another machine meanwhile.
+    const outer = this.#asked
+    const asked = nothingAsked()
+    this.#asked = asked
+    try {
+      return { snapshot: next(), ...asked }
+    } finally {
+      this.#asked = outer
+    }
+  }
+
+  /** What XState's own pure functions make anew for every call: a scope in which nothing runs. */
+  #scope(self: Actor<AgentMachine>): Scope {
+    return {
       self,
       id: self.id,
       sessionId: self.sessionId,
@@ -64,27 +94,24 @@ export class PureMachine {
       emit: () => {},
       stopChild: () => {},
       actionExecutor: (action) => {
-        if (action.type === 'xstate.spawnChild') this.#started.push(effectOf(action))
-        else if (action.type === 'xstate.stopChild') this.#stopped.push(actorIdOf(action))
+        if (action.type === 'xstate.spawnChild') this.#asked.started.push(effectOf(action))
+        else if (action.type === 'xstate.stopChild') this.#asked.stopped.push(actorIdOf(action))
       },
     }
   }
+}
 
-  start(input: AgentInput): Step {
-    return this.#collect(() => this.#machine.getInitialSnapshot(this.#scope, input))
-  }
+type Scope = ActorScope<AgentSnapshot, AgentMachineEvent>
 
-  step(snapshot: AgentSnapshot, event: AgentMachineEvent): Step {
-    return this.#collect(() => this.#machine.transition(snapshot, event, this.#scope))
-  }
+/** What the machine asks for during one step. */
+interface Asked {
+  readonly started: Effect[]
+  readonly stopped: string[]
+  readonly taken: AnyTransitionDefinition[]
+}
 
-  #collect(next: () => AgentSnapshot): Step {
-    this.#started = []
-    this.#stopped = []
-    this.#taken = []
-    const snapshot = next()
-    return { snapshot, started: this.#started, stopped: this.#stopped, taken: this.#taken }
-  }
+function nothingAsked(): Asked {
+  return { started: [], stopped: [], taken: [] }
 }
 
 /** The effect behind the action that starts an actor. XState types its parameters for all actors alike. */

@@ -21,7 +21,7 @@ describe('the edges of the agent', () => {
   it('name what the transitions of a run name, so that a viewer can find them', () => {
     const pure = new PureMachine(createAgentMachine())
     const { snapshot } = pure.start('Hello?')
-    const { taken } = pure.step(snapshot, { type: 'CANCEL' })
+    const { taken } = pure.step(snapshot, { type: 'CANCEL' }, true)
     expect(taken.length).toBeGreaterThan(0)
     for (const edge of taken) expect(edges).toContainEqual(expect.objectContaining(edgeName(edge)))
   })
