@@ -7,7 +7,7 @@ import { type AgentMachine, createAgentMachine } from './machines/agentMachine.t
 import type { AgentInput, RunInput } from './machines/context.ts'
 import type { Outcome } from './machines/outcome.ts'
 import type { Decision } from './machines/reducers.ts'
-import { type Limits, resolveSettings } from './machines/settings.ts'
+import { type Limits, type RunSettings, resolveSettings } from './machines/settings.ts'
 import { type Memory, wholeTranscript } from './memory/memory.ts'
 import type { ReadResult } from './messages/readJson.ts'
 import type { Model } from './models/model.ts'
@@ -46,6 +46,8 @@ export interface AgentOptions<Output = string> {
   readonly limits?: Partial<Limits>
   /** How often a model call is tried again after an error that may pass. Default: 2. */
   readonly modelRetries?: number
+  /** What a text means whose finish reason announces tool calls that are not there. Default: `nudge`, once. */
+  readonly missingCalls?: RunSettings['missingCalls']
   /**
    * Milliseconds after which a model call is given up, whatever its service does; a bound of last resort, above the
    * timeouts of the service itself. Default: 600000, ten minutes.
@@ -106,7 +108,7 @@ export interface Agent<Output = string> {
  */
 export function createAgent<Output = string>(options: AgentOptions<Output>): Agent<Output> {
   const { model, instructions, memory = wholeTranscript, journal } = checkedOptions(options)
-  const settings = resolveSettings({ limits: options.limits, modelRetries: options.modelRetries })
+  const settings = resolveSettings(options)
   const tools = toolsByName(options.tools ?? [])
   const output = options.output && outputFormat(options.output)
   const modelTimeoutMs = timeoutMs('modelTimeoutMs', options.modelTimeoutMs ?? DEFAULT_MODEL_TIMEOUT_MS)
@@ -160,8 +162,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
   }
 
   async function freshRun(input: RunInput, id: string, watched: boolean): Promise<PreparedRun> {
-    const { limits, modelRetries } = resolveSettings(input, settings)
-    const complete = { messages: input.messages, limits, modelRetries }
+    const complete = { messages: input.messages, ...resolveSettings(input, settings) }
     const fold = new Fold(pure, complete, watched)
     const effects = [...fold.pending.values()]
     const first = { type: 'started', version: 1, at: Date.now(), input: complete } as const

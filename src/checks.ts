@@ -14,6 +14,7 @@ const agentOptions: Readonly<Record<keyof AgentOptions, true>> = {
   memory: true,
   limits: true,
   modelRetries: true,
+  missingCalls: true,
   modelTimeoutMs: true,
   journal: true,
 }

@@ -64,10 +64,10 @@ export interface RunInput extends SettingsInput {
 
 /** The context a run starts with. Histories are repaired, so whatever a store held, the first request is sendable. */
 export function startingContext(input: AgentInput, settings: RunSettings): AgentContext {
-  const { messages, limits, modelRetries } = runInputOf(input)
+  const { messages, ...own } = runInputOf(input)
   const history = repairHistory(messagesOf(messages))
   return {
-    settings: resolveSettings({ limits, modelRetries }, settings),
+    settings: resolveSettings(own, settings),
     instructions: history.instructions.length === 0 ? undefined : history.instructions.join('\n\n'),
     transcript: Transcript.of(history.messages),
     memory: undefined,

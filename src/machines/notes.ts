@@ -7,6 +7,9 @@ export const EMPTY_REPLY_NOTE = 'Your last reply was empty. Call a tool if you n
 export const TRUNCATED_REPLY_NOTE =
   'Your last reply was cut off at the output limit and was discarded. Answer again, shorter.'
 
+export const MISSING_CALLS_NOTE =
+  'Your last reply announced a tool call, but none arrived. Make the call, or give the answer itself.'
+
 export const CLOSING_NOTE: string =
   'Tools can no longer be used in this conversation turn. Answer the last request now, from what is known so far. ' +
   'Say plainly what is missing or could not be verified.'

@@ -1,4 +1,4 @@
-import { describeError, messageOf } from '../errors.ts'
+import { describeError, type ErrorInfo, messageOf } from '../errors.ts'
 import { addUsage, type ModelReply } from '../messages/reply.ts'
 import { sendableCall, uniqueId, wellFormed } from '../messages/sendable.ts'
 import type { AssistantMessage, ToolCall } from '../messages/types.ts'
@@ -6,6 +6,7 @@ import type { AgentContext, OpenCall } from './context.ts'
 import type { ModelTurn, ToolAnswer } from './effects.ts'
 import { hasCalls, isAnswer, isRefused } from './guards.ts'
 import { judge } from './limits.ts'
+import { MISSING_CALLS_NOTE } from './notes.ts'
 import type { AbortReason } from './outcome.ts'
 import { toolMessages } from './toolMessages.ts'
 
@@ -42,7 +43,8 @@ export function recordContextTooLong(context: AgentContext, thrown: unknown): Ch
 }
 
 /** Takes a reply in: its calls become open calls, and what is fit for the transcript enters it. */
-export function recordReply(context: AgentContext, { reply, needsApproval }: ModelTurn): Change {
+export function recordReply(context: AgentContext, { reply: given, needsApproval }: ModelTurn): Change {
+  const reply = missesCalls(context, given) ? { ...given, problem: MISSING_CALLS_NOTE } : given
   const received = {
     reply,
     calls: openCalls(context, reply, needsApproval),
@@ -76,6 +78,15 @@ function answeredBy(
 ): AgentContext['answeredBy'] {
   if (model === undefined || model === before.at(-1)?.model) return before
   return [...before, { model, fromStep: step }]
+}
+
+/** Only the first such reply is questioned, and only where a limit leaves room for another. */
+function missesCalls(
+  { settings, malformed }: AgentContext,
+  { finish, toolCalls, text }: ModelReply,
+): boolean {
+  if (finish !== 'tool_calls' || toolCalls.length > 0 || text.trim() === '') return false
+  return settings.missingCalls === 'nudge' && malformed === 0 && settings.limits.malformed > 1
 }
 
 export function settleCall(
@@ -131,6 +142,11 @@ export function abort(
   }
 }
 
+function reasonOf({ code }: ErrorInfo): AbortReason {
+  if (code === 'context_too_long') return 'context_exhausted'
+  return code === 'content_filter' ? 'content_filter' : 'model_error'
+}
+
 /** The user's own word or time that ran out: the outcome tells them apart. */
 export function cancel(
   context: AgentContext,
@@ -145,7 +161,7 @@ export function abortAfterModelError(context: AgentContext, thrown: unknown): Ch
   const error = describeError(thrown)
   const tries = context.attempt === 1 ? '' : ` after ${context.attempt} attempts`
   const change = abort(context, {
-    reason: error.code === 'context_too_long' ? 'context_exhausted' : 'model_error',
+    reason: reasonOf(error),
     message: `The model call failed${tries}: ${error.message}`,
   })
   return { ...change, error }

@@ -15,17 +15,25 @@ export interface RunSettings {
   readonly limits: Limits
   /** How often one model call is tried again after an error that may pass. Default: 2. */
   readonly modelRetries: number
+  /**
+   * What a text means whose finish reason announces tool calls, of which there are none. Some servers lose the calls and
+   * deliver the words before them, others name the reason wrongly. `nudge`: the model is told so once, and the same
+   * again counts as its answer. `answer`: it counts as the answer at once. Default: `nudge`.
+   */
+  readonly missingCalls: 'nudge' | 'answer'
 }
 
 export const defaultSettings: RunSettings = {
   limits: { steps: 8, errorStreak: 3, malformed: 2 },
   modelRetries: 2,
+  missingCalls: 'nudge',
 }
 
 /** Settings as a user gives them: what is left out keeps its default. `Infinity` switches a limit off. */
 export interface SettingsInput {
   readonly limits?: Partial<Limits> | undefined
   readonly modelRetries?: number | undefined
+  readonly missingCalls?: RunSettings['missingCalls'] | undefined
 }
 
 /** @throws MisuseError `invalid_limit` for an unknown limit or a threshold that is not a positive whole number. */
@@ -59,7 +67,14 @@ export function resolveSettings(input: SettingsInput, base: RunSettings = defaul
       `modelRetries must be a whole number of at least 0, not ${modelRetries}.`,
     )
   }
-  return { limits, modelRetries }
+  const missingCalls = input.missingCalls ?? base.missingCalls
+  if (missingCalls !== 'nudge' && missingCalls !== 'answer') {
+    throw new MisuseError(
+      'invalid_option',
+      `missingCalls must be "nudge" or "answer", not "${String(missingCalls)}".`,
+    )
+  }
+  return { limits, modelRetries, missingCalls }
 }
 
 function isLimit(name: string): name is keyof Limits {

@@ -6,6 +6,9 @@ import { ModelError, type ModelErrorCode } from './modelError.ts'
 const CONTEXT_TOO_LONG =
   /context[ _-]?(length|window|size)|maximum context|too many tokens|prompt is too long|input is too long|max_model_len/i
 
+/** How providers word that their filter refused the request itself. */
+const CONTENT_FILTERED = /content_filter|content_policy|content management policy|data_inspection_failed/i
+
 const QUOTA_EXCEEDED = /insufficient_quota|exceeded your current quota|billing/i
 
 /**
@@ -27,6 +30,9 @@ export function classifyError(
 
   if (CONTEXT_TOO_LONG.test(words) && (status === undefined || (status >= 400 && status < 500))) {
     return fail('context_too_long', `The conversation is too long for ${call.model}: ${said}`, false)
+  }
+  if (CONTENT_FILTERED.test(words) && (status === undefined || (status >= 400 && status < 500))) {
+    return fail('content_filter', `The provider's content filter refused the request: ${said}`, false)
   }
   if (isTimeout(thrown, name)) {
     return fail('timeout', `${call.model} did not answer within ${call.timeoutMs} ms.`, true)

@@ -68,5 +68,6 @@ function isHandedOn(
 ): boolean {
   if ('reply' in attempt) return onContentFilter && attempt.reply.finish === 'content_filter'
   const { code, retryable } = describeError(attempt.thrown)
+  if (code === 'content_filter') return onContentFilter
   return NEXT_AT_ONCE.has(code) || (retryable && retriesLeft === 0)
 }

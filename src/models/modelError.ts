@@ -7,6 +7,7 @@ export type ModelErrorCode =
   | 'not_found'
   | 'bad_request'
   | 'context_too_long'
+  | 'content_filter'
   | 'rate_limit'
   | 'quota_exceeded'
   | 'overloaded'

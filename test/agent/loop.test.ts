@@ -304,6 +304,30 @@ describe('replies that are not what they should be', () => {
     expect(add.runs).toHaveLength(1)
   })
 
+  describe('whose finish reason announces calls that are not there', () => {
+    const announced = { text: 'Let me look.', finish: 'tool_calls' } as const
+    const call = { calls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }
+
+    it('are questioned once', async () => {
+      const model = scriptedModel([announced, call, 'It is 3.'])
+      const outcome = expectDone(await createAgent({ model, tools: [countingAdd()] }).run('go'))
+      expect(outcome.output).toBe('It is 3.')
+      expect(model.requests[1]?.messages.at(-1)?.content).toContain('announced a tool call')
+    })
+
+    it('count as the answer the second time, because some servers name the reason wrongly', async () => {
+      const model = scriptedModel([announced, { ...announced, text: 'It is 3.' }])
+      expect(expectDone(await createAgent({ model }).run('go')).output).toBe('It is 3.')
+    })
+
+    it('count as the answer at once where the agent says so', async () => {
+      const outcome = await createAgent({ model: scriptedModel([announced]), missingCalls: 'answer' }).run(
+        'go',
+      )
+      expect(expectDone(outcome).output).toBe('Let me look.')
+    })
+  })
+
   it('nudges once after an empty reply, then aborts', async () => {
     const model = scriptedModel([{ text: '' }, { text: ' \n' }])
     const outcome = expectAborted(await createAgent({ model }).run('go'))

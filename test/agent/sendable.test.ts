@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { type AgentEvent, createAgent, findViolations, ModelError, turns } from '../../src/index.ts'
+import {
+  type AgentEvent,
+  createAgent,
+  findViolations,
+  ModelError,
+  memoryJournal,
+  turns,
+} from '../../src/index.ts'
 import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
 import { expectSendable } from '../support/outcome.ts'
 import { countingAdd, deaf, throwing } from '../support/tools.ts'
@@ -64,5 +71,24 @@ it('every request and every outcome is sendable, whatever a model does and whene
       },
     ),
     { numRuns: 400 },
+  )
+})
+
+it('every request is sendable after a crash at any moment, too', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(reply, { minLength: 1, maxLength: 5 }), fc.nat(40), async (script, cutAt) => {
+      const recorded = memoryJournal()
+      const tools = [countingAdd(), throwing(new Error('no')), { ...deaf(), run: async () => 'not so deaf' }]
+      const before = createAgent({ model: scriptedModel([...script, 'The end.']), tools, journal: recorded })
+      await before.run('go', { runId: 'r' })
+      const entries = (await recorded.load('r')) ?? []
+      const journal = memoryJournal()
+      await journal.append('r', entries.slice(0, 1 + (cutAt % entries.length)))
+      const model = scriptedModel(Array(8).fill('Going on.'))
+      const outcome = await createAgent({ model, tools, journal }).resume('r')
+      for (const { messages } of model.requests) expect(findViolations(messages)).toEqual([])
+      expectSendable(outcome)
+    }),
+    { numRuns: 300 },
   )
 })

@@ -9,6 +9,7 @@ import {
   type SleepInput,
   type ToolAnswer,
 } from '../../src/machines/index.ts'
+import { resolveSettings } from '../../src/machines/settings.ts'
 import { bounds, type SpecEvent } from './specModel.ts'
 
 type Settle = { resolve(output: unknown): void; reject(error: unknown): void }
@@ -127,7 +128,7 @@ export class ScriptedActor {
 }
 
 const { modelRetries, ...limits } = bounds
-const settings = { limits, modelRetries }
+const settings = resolveSettings({ limits, modelRetries })
 
 function turn(text: string, calls = 0): ModelTurn {
   const toolCalls = Array.from(

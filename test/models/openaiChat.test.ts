@@ -244,6 +244,21 @@ describe('a model call that fails', () => {
       json({ error: { message: 'too long', code: 'context_length_exceeded' } }, 400),
       { code: 'context_too_long', retryable: false },
     ],
+    [
+      'a filter that refuses the request',
+      json({ error: { message: 'filtered', code: 'content_filter' } }, 400),
+      { code: 'content_filter', retryable: false },
+    ],
+    [
+      'a body that is no JSON',
+      (response) => void response.setHeader('content-type', 'application/json').end('{"choices":'),
+      { code: 'malformed_reply', retryable: true },
+    ],
+    [
+      'a page instead of JSON',
+      (response) => void response.setHeader('content-type', 'text/html').end('<h1>Hello</h1>'),
+      { code: 'malformed_reply', retryable: true },
+    ],
     ['429', json({ error: { message: 'slow down' } }, 429), { code: 'rate_limit', retryable: true }],
     [
       'a quota that is used up',
@@ -352,6 +367,29 @@ describe('an agent over HTTP', () => {
     ])
     expectDone(await createAgent({ model: openaiChat('m', { baseURL: server.baseURL }) }).run('hi'))
     expect(server.requests).toHaveLength(2)
+  })
+
+  it('closes the connection when the consumer of its events leaves', async () => {
+    const closed = Promise.withResolvers<void>()
+    const stalled: Answer = (response) => {
+      response.on('close', closed.resolve)
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(`data: ${JSON.stringify(chunk({ content: 'Hel' }))}\n\n`)
+    }
+    await using server = await loopback([stalled])
+    const run = createAgent({ model: openaiChat('m', { baseURL: server.baseURL }) }).stream('hi')
+    for await (const event of run) if (event.type === 'model.delta') break
+    await closed.promise
+    expect(expectAborted(await run.outcome).reason).toBe('cancelled')
+  })
+
+  it('ends with a reason of its own where a filter refuses the request', async () => {
+    await using server = await loopback([
+      json({ error: { message: 'filtered', code: 'content_filter' } }, 400),
+    ])
+    const outcome = await createAgent({ model: openaiChat('m', { baseURL: server.baseURL }) }).run('hi')
+    expect(expectAborted(outcome).reason).toBe('content_filter')
+    expect(server.requests).toHaveLength(1)
   })
 
   it('closes the connection of a stream that is aborted', async () => {
