@@ -83,7 +83,7 @@ export function aiSdkModel(model: AiSdkLanguageModel, options: AiSdkModelOptions
       } catch (error) {
         throw classifyFailure(error, { model: id, timeoutMs: callMs })
       } finally {
-        patience[Symbol.dispose]()
+        patience.dispose()
       }
     },
   }

@@ -37,7 +37,7 @@ export class Patience {
     }, ms)
   }
 
-  [Symbol.dispose](): void {
+  dispose(): void {
     clearTimeout(this.#timer)
     this.#outer.removeEventListener('abort', this.#abort)
   }

@@ -5,22 +5,12 @@ import { normalizeReply } from '../messages/normalizeReply.ts'
 import type { ModelReply } from '../messages/reply.ts'
 import { ReplyAccumulator } from '../messages/replyAccumulator.ts'
 import type { Message, ToolSpec } from '../messages/types.ts'
-import { timeoutMs } from '../timeouts.ts'
 import { classifyError } from './classifyError.ts'
-import { IdleTimeout } from './idleTimeout.ts'
-import type { Model, ModelIO, ModelRequest, ResponseFormat } from './model.ts'
+import type { Model, ModelRequest, ResponseFormat } from './model.ts'
 import { ModelError } from './modelError.ts'
-import {
-  clientLoader,
-  DEFAULT_IDLE_TIMEOUT_MS,
-  DEFAULT_MODEL_TIMEOUT_MS,
-  defaultJsonMode,
-  type JsonMode,
-  type OpenAIOptions,
-  type RequestOptions,
-  requireModelName,
-} from './openaiClient.ts'
+import type { JsonMode, OpenAIOptions, RequestOptions } from './openaiClient.ts'
 import { maxTokensField, temperatureField } from './openaiModels.ts'
+import { type Body, type OpenAIApi, openaiService } from './openaiService.ts'
 
 export type OpenAIChatOptions = OpenAIOptions
 
@@ -32,31 +22,35 @@ export type OpenAIChatOptions = OpenAIOptions
  * @throws MisuseError `missing_api_key` where there is no key and no other server is named.
  */
 export function openaiChat(model: string, options: OpenAIChatOptions = {}): Model {
-  requireModelName('openaiChat', model)
-  const loadClient = clientLoader('openaiChat', options)
-  const fixed = fixedFields(model, options)
-  const timeout = timeoutMs('timeoutMs', options.timeoutMs ?? DEFAULT_MODEL_TIMEOUT_MS)
-  const idleMs = timeoutMs('idleTimeoutMs', options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS)
-  const jsonMode = defaultJsonMode(options)
-
-  return {
-    id: model,
-    async generate(request, io) {
-      const client = await loadClient()
-      const body = { ...fixed, ...requestFields(request, jsonMode), ...options.extraBody }
-      const requestOptions = { signal: io.signal, timeout, maxRetries: 0 } as const
-      try {
-        return io.onDelta === undefined
-          ? await complete(client, body, requestOptions)
-          : await streamed(client, body, requestOptions, { onDelta: io.onDelta, idleMs })
-      } catch (error) {
-        throw classifyError(error, { model, timeoutMs: timeout })
-      }
-    },
-  }
+  return openaiService(chatCompletions, model, options)
 }
 
-type Body = Readonly<Record<string, unknown>>
+const chatCompletions: OpenAIApi = {
+  name: 'openaiChat',
+  fixedFields,
+  requestFields,
+  complete,
+  stream: (client, body, options) =>
+    client.chat.completions.create(
+      {
+        stream_options: { include_usage: true },
+        ...body,
+        stream: true,
+      } as unknown as OpenAI.ChatCompletionCreateParamsStreaming,
+      options,
+    ),
+  accumulator() {
+    const accumulator = new ReplyAccumulator()
+    return {
+      add(chunk) {
+        refuseErrorBody(chunk)
+        return accumulator.add(chunk)
+      },
+      reply: () => replyOf(accumulator),
+    }
+  },
+  classify: classifyError,
+}
 
 async function complete(client: OpenAI, body: Body, options: RequestOptions): Promise<ModelReply> {
   const completion: unknown = await client.chat.completions.create(
@@ -66,53 +60,10 @@ async function complete(client: OpenAI, body: Body, options: RequestOptions): Pr
   refuseErrorBody(completion)
   const { choices } = fieldsOf(completion)
   if (!Array.isArray(choices) || choices.length === 0) {
-    throw new ModelError(
-      'malformed_reply',
-      'The reply holds no choices. Does this address speak chat completions?',
-      { retryable: true },
-    )
+    const message = 'The reply holds no choices. Does this address speak chat completions?'
+    throw new ModelError('malformed_reply', message, { retryable: true })
   }
   return normalizeReply(completion)
-}
-
-async function streamed(
-  client: OpenAI,
-  body: Body,
-  options: RequestOptions,
-  { onDelta, idleMs }: { onDelta: NonNullable<ModelIO['onDelta']>; idleMs: number },
-): Promise<ModelReply> {
-  const idle = new IdleTimeout(options.signal, idleMs)
-  try {
-    const chunks = await client.chat.completions.create(
-      {
-        stream_options: { include_usage: true },
-        ...body,
-        stream: true,
-      } as unknown as OpenAI.ChatCompletionCreateParamsStreaming,
-      { ...options, signal: idle.signal },
-    )
-    const accumulator = await accumulate(chunks, idle, onDelta)
-    idle.throwIfExpired()
-    return replyOf(accumulator)
-  } finally {
-    idle.dispose()
-  }
-}
-
-async function accumulate(
-  chunks: AsyncIterable<unknown>,
-  idle: IdleTimeout,
-  onDelta: NonNullable<ModelIO['onDelta']>,
-): Promise<ReplyAccumulator> {
-  const accumulator = new ReplyAccumulator()
-  idle.touch()
-  for await (const chunk of chunks) {
-    idle.touch()
-    refuseErrorBody(chunk)
-    const delta = accumulator.add(chunk)
-    if (delta.text !== '') onDelta(delta)
-  }
-  return accumulator
 }
 
 function replyOf(accumulator: ReplyAccumulator): ModelReply {

@@ -1,20 +1,9 @@
 import type { OpenAI } from 'openai'
-import type { ModelReply } from '../messages/reply.ts'
 import type { ToolSpec } from '../messages/types.ts'
-import { timeoutMs } from '../timeouts.ts'
-import { IdleTimeout } from './idleTimeout.ts'
-import type { Model, ModelIO, ModelRequest, ResponseFormat } from './model.ts'
-import {
-  clientLoader,
-  DEFAULT_IDLE_TIMEOUT_MS,
-  DEFAULT_MODEL_TIMEOUT_MS,
-  defaultJsonMode,
-  type JsonMode,
-  type OpenAIOptions,
-  type RequestOptions,
-  requireModelName,
-} from './openaiClient.ts'
+import type { Model, ModelRequest, ResponseFormat } from './model.ts'
+import type { JsonMode, OpenAIOptions } from './openaiClient.ts'
 import { mayReason, temperatureField } from './openaiModels.ts'
+import { type Body, type OpenAIApi, openaiService } from './openaiService.ts'
 import { classifyResponseError } from './responsesFailure.ts'
 import { inputItems } from './responsesInput.ts'
 import { replyOfResponse } from './responsesReply.ts'
@@ -36,64 +25,33 @@ export type OpenAIResponsesOptions = OpenAIOptions
  * @throws MisuseError `missing_api_key` where there is no key and no other server is named.
  */
 export function responses(model: string, options: OpenAIResponsesOptions = {}): Model {
-  requireModelName('responses', model)
-  const loadClient = clientLoader('responses', options)
-  const fixed = fixedFields(model, options)
-  const timeout = timeoutMs('timeoutMs', options.timeoutMs ?? DEFAULT_MODEL_TIMEOUT_MS)
-  const idleMs = timeoutMs('idleTimeoutMs', options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS)
-  const jsonMode = defaultJsonMode(options)
-
-  return {
-    id: model,
-    async generate(request, io) {
-      const client = await loadClient()
-      const body = { ...fixed, ...requestFields(request, jsonMode), ...options.extraBody }
-      const requestOptions = { signal: io.signal, timeout, maxRetries: 0 } as const
-      try {
-        return io.onDelta === undefined
-          ? await complete(client, body, requestOptions)
-          : await streamed(client, body, requestOptions, { onDelta: io.onDelta, idleMs })
-      } catch (error) {
-        throw classifyResponseError(error, { model, timeoutMs: timeout })
-      }
-    },
-  }
+  return openaiService(responsesApi, model, options)
 }
 
-type Body = Readonly<Record<string, unknown>>
-
-async function complete(client: OpenAI, body: Body, options: RequestOptions): Promise<ModelReply> {
-  const response: unknown = await client.responses.create(
-    { ...body, stream: false } as unknown as OpenAI.Responses.ResponseCreateParamsNonStreaming,
-    options,
-  )
-  return replyOfResponse(response)
-}
-
-async function streamed(
-  client: OpenAI,
-  body: Body,
-  options: RequestOptions,
-  { onDelta, idleMs }: { readonly onDelta: NonNullable<ModelIO['onDelta']>; readonly idleMs: number },
-): Promise<ModelReply> {
-  const idle = new IdleTimeout(options.signal, idleMs)
-  try {
-    const events = await client.responses.create(
-      { ...body, stream: true } as unknown as OpenAI.Responses.ResponseCreateParamsStreaming,
-      { ...options, signal: idle.signal },
+const responsesApi: OpenAIApi = {
+  name: 'responses',
+  fixedFields,
+  requestFields,
+  async complete(client, body, options) {
+    const response: unknown = await client.responses.create(
+      { ...body, stream: false } as unknown as OpenAI.Responses.ResponseCreateParamsNonStreaming,
+      options,
     )
+    return replyOfResponse(response)
+  },
+  stream: (client, body, options) =>
+    client.responses.create(
+      { ...body, stream: true } as unknown as OpenAI.Responses.ResponseCreateParamsStreaming,
+      options,
+    ),
+  accumulator() {
     const accumulator = new ResponseAccumulator()
-    idle.touch()
-    for await (const event of events) {
-      idle.touch()
-      const delta = accumulator.add(event)
-      if (delta.text !== '') onDelta(delta)
+    return {
+      add: (event) => accumulator.add(event),
+      reply: () => replyOfResponse(accumulator.response()),
     }
-    idle.throwIfExpired()
-    return replyOfResponse(accumulator.response())
-  } finally {
-    idle.dispose()
-  }
+  },
+  classify: classifyResponseError,
 }
 
 function fixedFields(model: string, { temperature, maxTokens }: OpenAIResponsesOptions): Body {
