@@ -3,10 +3,15 @@ import { MisuseError, messageOf } from '../errors.ts'
 import { isToolName } from '../messages/sendable.ts'
 import type { JsonSchema } from '../messages/types.ts'
 import { timeoutMs } from '../timeouts.ts'
-import type { ParsedArguments, Tool, ToolContext } from './tool.ts'
+import { isTransientError } from './isTransientError.ts'
+import type { ParsedArguments, StepFacts, Tool, ToolContext } from './tool.ts'
 
 /** Milliseconds after which a tool call is given up, unless the tool says otherwise. */
 export const DEFAULT_TOOL_TIMEOUT_MS = 30_000
+/** How often a call is tried again after an error that may pass, unless the tool says otherwise. */
+const DEFAULT_RETRIES = 1
+/** Tokens of a result that enter the transcript, unless the tool says otherwise. */
+const DEFAULT_MAX_RESULT_TOKENS = 8000
 
 export interface ToolDefinition<Schema extends ZodType> {
   /** How the model calls it: 1 to 64 letters, digits, `_` or `-`. */
@@ -17,6 +22,25 @@ export interface ToolDefinition<Schema extends ZodType> {
   readonly input: Schema
   /** Milliseconds after which a call is given up; its signal is aborted. Default: 30000. */
   readonly timeoutMs?: number
+  /** How often a call is tried again after an error that may pass, with back-off. Default: 1. */
+  readonly retries?: number
+  /**
+   * Whether an error that `run` threw may pass. Default: one with `retryable: true`, and connections that were refused,
+   * reset or timed out.
+   */
+  readonly isTransient?: (error: unknown) => boolean
+  /** Whether a call waits for those before it in its reply, and those behind it wait for it. Default: false. */
+  readonly sequential?: boolean
+  /** How many calls of this tool run at once in one agent, over all its runs. Default: Infinity. */
+  readonly concurrency?: number
+  /** Whether calling it again with the same arguments is legitimate, as for polling. Default: false. */
+  readonly repeatable?: boolean
+  /** The most tokens of a result that enter the transcript; head and tail are kept. Default: 8000. */
+  readonly maxResultTokens?: number
+  /** Whether the tool is offered in a step. Default: always. */
+  readonly onlyWhen?: (facts: StepFacts) => boolean
+  /** What the model is shown of what `run` returned. Default: a string as it is, anything else as JSON. */
+  readonly render?: (value: unknown) => string
   /** Whether running twice with one `idempotencyKey` is harmless. Default: false. */
   readonly idempotent?: boolean
   /** Whether a person has to approve a call before it runs. Default: false. */
@@ -50,7 +74,15 @@ export function defineTool<Schema extends ZodType>(definition: ToolDefinition<Sc
     description,
     parameters: parametersOf(name, input),
     timeoutMs: timeoutMs(`timeoutMs of tool "${name}"`, definition.timeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS),
+    retries: definition.retries ?? DEFAULT_RETRIES,
+    isTransient: definition.isTransient ?? isTransientError,
     idempotent: definition.idempotent ?? false,
+    sequential: definition.sequential ?? false,
+    concurrency: definition.concurrency ?? Number.POSITIVE_INFINITY,
+    repeatable: definition.repeatable ?? false,
+    maxResultTokens: definition.maxResultTokens ?? DEFAULT_MAX_RESULT_TOKENS,
+    onlyWhen: definition.onlyWhen ?? (() => true),
+    ...(definition.render === undefined ? {} : { render: definition.render }),
     needsApproval:
       typeof needsApproval === 'function' ? (args) => needsApproval(args as z.output<Schema>) : needsApproval,
     parse: (args) => parse(input, args),

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../messages/types.ts'
+import type { JsonSchema, Message } from '../messages/types.ts'
 
 /** What a tool's `run` is given beside its arguments. */
 export interface ToolContext {
@@ -28,16 +28,42 @@ export interface Tool {
   readonly description: string
   /** JSON Schema of what the model has to send: the input side of the schema, before defaults and transforms. */
   readonly parameters: JsonSchema
+  /** Whether the provider is asked to hold the model to `parameters`. */
+  readonly strict?: boolean
   /** Milliseconds after which a call is given up. */
   readonly timeoutMs: number
+  /** How often a call is tried again after an error that may pass. */
+  readonly retries: number
+  /** Whether an error that `run` threw may pass. */
+  isTransient(error: unknown): boolean
   /** Whether a call may run again with the same key when a crash left its outcome unknown. */
   readonly idempotent: boolean
+  /** Whether a call waits for those before it in its reply, and those behind it wait for it. */
+  readonly sequential: boolean
+  /** How many calls of this tool run at once in one agent, over all its runs. */
+  readonly concurrency: number
+  /** Whether calling it again with the same arguments is legitimate, as for polling. */
+  readonly repeatable: boolean
+  /** The most tokens of a result that enter the transcript. */
+  readonly maxResultTokens: number
+  /** Whether the tool is offered in a step. */
+  onlyWhen(facts: StepFacts): boolean
   /** Whether a person has to approve a call; a function is asked with what `parse` returned. */
   readonly needsApproval: boolean | ((args: unknown) => boolean | Promise<boolean>)
   /** Validates arguments and applies defaults and transforms. */
   parse(args: unknown): ParsedArguments | Promise<ParsedArguments>
   /** Runs with what `parse` returned. */
   run(args: unknown, context: ToolContext): unknown
+  /** What the model is shown of what `run` returned. Default: a string as it is, anything else as JSON. */
+  readonly render?: (value: unknown) => string
+}
+
+/** What is known of a run when a step begins. */
+export interface StepFacts {
+  /** 1 for the first model call. */
+  readonly step: number
+  /** The conversation so far, without the system message. */
+  readonly transcript: readonly Message[]
 }
 
 /** Why a tool call did not succeed. */
