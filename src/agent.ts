@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ZodType } from 'zod'
-import { checkedDecisions, checkedInput, checkedOptions } from './checks.ts'
+import { checkDecisions } from './checkDecisions.ts'
+import { checkedDecisions, checkedInput, checkedOptions, placesFor } from './checks.ts'
 import { LoopchartError, MisuseError } from './errors.ts'
 import type { Journal, RunEvent } from './journal/entry.ts'
 import { type AgentMachine, createAgentMachine } from './machines/agentMachine.ts'
@@ -21,8 +22,9 @@ import { type Effect, PureMachine } from './runtime/pureMachine.ts'
 import { servicesOf } from './services.ts'
 import { timeoutMs } from './timeouts.ts'
 import { toolError } from './tools/executeTool.ts'
-import { toolsByName } from './tools/registry.ts'
+import { Slots } from './tools/slots.ts'
 import type { Tool } from './tools/tool.ts'
+import { type RunTools, Toolbox, type ToolsOption } from './tools/toolbox.ts'
 
 /** Milliseconds after which a model call is given up, unless the agent says otherwise. */
 const DEFAULT_MODEL_TIMEOUT_MS = 600_000
@@ -30,8 +32,23 @@ const DEFAULT_MODEL_TIMEOUT_MS = 600_000
 export interface AgentOptions<Output = string> {
   /** The service that calls a language model, such as `openaiChat('gpt-4.1')`. */
   readonly model: Model
-  /** What the model may call. Default: nothing. */
-  readonly tools?: readonly Tool[]
+  /**
+   * What the model may call: a list, which `agent.tools` can change for later runs, or a function that decides for each
+   * step. Default: nothing.
+   */
+  readonly tools?: ToolsOption
+  /** How many tool calls run at once, over all runs of the agent. Default: Infinity. */
+  readonly toolConcurrency?: number
+  /**
+   * Whether calls that need no approval run while others of their reply wait for a person. Default: false, nothing of a
+   * reply runs before every call that needs it is decided.
+   */
+  readonly runApprovedFirst?: boolean
+  /**
+   * What of an event a watcher may see: takes secrets out before anybody is shown it. Give back the event, changed or
+   * not. Where it throws, the event is not shown. Default: everything.
+   */
+  readonly redact?: (event: AgentEvent) => AgentEvent
   /** The system message, the same in every request. Default: the one that a given history begins with, or none. */
   readonly instructions?: string
   /**
@@ -99,6 +116,16 @@ export interface Agent<Output = string> {
   resume(runId: string, options?: ResumeOptions): Promise<Outcome<Output>>
   /** The loop with this agent's model, tools and memory provided: an ordinary XState machine. */
   readonly machine: AgentMachine
+  /** The tools for runs that start from now on; a run keeps those that it started with. */
+  readonly tools: AgentTools
+}
+
+export interface AgentTools {
+  readonly names: readonly string[]
+  /** @throws MisuseError `duplicate_tool` where there is one of its name. */
+  add(tool: Tool): void
+  /** Whether there was such a tool. */
+  remove(name: string): boolean
 }
 
 /**
@@ -109,20 +136,22 @@ export interface Agent<Output = string> {
 export function createAgent<Output = string>(options: AgentOptions<Output>): Agent<Output> {
   const { model, instructions, memory = wholeTranscript, journal } = checkedOptions(options)
   const settings = resolveSettings(options)
-  const tools = toolsByName(options.tools ?? [])
+  const toolbox = new Toolbox(options.tools ?? [])
+  const slots = new Slots(placesFor('toolConcurrency', options.toolConcurrency ?? Number.POSITIVE_INFINITY))
   const output = options.output && outputFormat(options.output)
   const modelTimeoutMs = timeoutMs('modelTimeoutMs', options.modelTimeoutMs ?? DEFAULT_MODEL_TIMEOUT_MS)
-  const services = servicesOf({ model, tools, instructions, memory, output, modelTimeoutMs })
-  const machine = provideServices(createAgentMachine(settings), services, memory)
+  const services = servicesOf({ model, instructions, memory, output, modelTimeoutMs, slots })
+  const machine = provideServices(createAgentMachine(settings), services, { memory, toolbox })
   const pure = new PureMachine(machine)
 
   return {
     machine,
+    tools: toolbox,
     async run(input, runOptions = {}) {
       const { runId = randomUUID() } = runOptions
       return drive(
         runId,
-        (watched) => freshRun(checkedInput(input), runId, watched),
+        ({ onEvent }) => freshRun(checkedInput(input), runId, onEvent !== undefined),
         executionOptions(runOptions),
       )
     },
@@ -130,14 +159,14 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
       const { runId = randomUUID() } = runOptions
       const runInput = checkedInput(input)
       const launch = (execution: ExecutionOptions<Output>): Promise<Outcome<Output>> =>
-        drive(runId, (watched) => freshRun(runInput, runId, watched), execution)
+        drive(runId, ({ onEvent }) => freshRun(runInput, runId, onEvent !== undefined), execution)
       return watch(runId, launch, executionOptions(runOptions))
     },
     async resume(runId, resumeOptions = {}) {
       const decisions = checkedDecisions(resumeOptions.decisions ?? [])
       return drive(
         runId,
-        (watched) => recordedRun(runId, decisions, watched),
+        (execution) => recordedRun(runId, decisions, execution),
         executionOptions(resumeOptions),
       )
     },
@@ -146,19 +175,28 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
   /** Prepares and executes a run, while nobody else in this process does so with the same journal and id. */
   async function drive(
     id: string,
-    prepare: (watched: boolean) => Promise<PreparedRun>,
+    prepare: (execution: ExecutionOptions<Output>) => Promise<PreparedRun>,
     execution: ExecutionOptions<Output>,
   ): Promise<Outcome<Output>> {
     const release = journal && claimRun(journal, id)
     try {
-      return await execute(await prepare(execution.onEvent !== undefined), execution)
+      return await execute(await prepare(execution), execution)
     } finally {
       release?.()
     }
   }
 
   function executionOptions({ signal, onEvent, context }: RunOptions): ExecutionOptions<Output> {
-    return { services, journal, signals: [signal], onEvent, context, read: output?.read ?? readText }
+    return {
+      services,
+      journal,
+      signals: [signal],
+      onEvent,
+      context,
+      tools: toolbox.forRun(),
+      redact: options.redact,
+      read: output?.read ?? readText,
+    }
   }
 
   async function freshRun(input: RunInput, id: string, watched: boolean): Promise<PreparedRun> {
@@ -181,7 +219,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
   async function recordedRun(
     id: string,
     decisions: readonly Decision[],
-    watched: boolean,
+    { onEvent, tools }: ExecutionOptions<Output>,
   ): Promise<PreparedRun> {
     if (journal === undefined) {
       throw new MisuseError(
@@ -193,8 +231,12 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     if (entries === undefined || entries === null) {
       throw new LoopchartError('run_not_found', `There is no run with the id "${id}" in the journal.`)
     }
-    const { fold, unstarted, inDoubt, ended } = foldJournal(pure, entries, { runId: id, watched })
-    requireKnownCalls(fold, decisions)
+    const { fold, unstarted, inDoubt, ended } = foldJournal(pure, entries, {
+      runId: id,
+      watched: onEvent !== undefined,
+    })
+    await checkDecisions(fold.snapshot, decisions, tools)
+    const isIdempotent = (effect: Effect): boolean => toolOf(effect, tools)?.idempotent === true
     const again = inDoubt.filter(isIdempotent)
     const unknown = inDoubt.filter((effect) => !isIdempotent(effect))
     const happened = [
@@ -202,10 +244,6 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
       ...decisions.map((decision): RunEvent => ({ type: 'decided', decision })),
     ]
     return { id, fold, from: { effects: [...unstarted, ...again], happened, ended }, resumed: true }
-  }
-
-  function isIdempotent(effect: Effect): boolean {
-    return effect.kind === 'runTool' && tools.get(effect.input.call.function.name)?.idempotent === true
   }
 }
 
@@ -224,14 +262,8 @@ function reportInDoubt({ place }: Effect): RunEvent {
   return { type: 'settled', place, output }
 }
 
-/** Deciding again on a call that was decided on is harmless; deciding on one that there is not is a mistake. */
-function requireKnownCalls({ snapshot }: Fold, decisions: readonly Decision[]): void {
-  if (snapshot.value !== 'awaitingApproval') return
-  const known = snapshot.context.calls.map(({ call }) => call.id)
-  const stray = decisions.find(({ callId }) => !known.includes(callId))
-  if (stray === undefined) return
-  throw new MisuseError(
-    'unknown_call',
-    `The run waits for no decision on the call "${stray.callId}". Its calls are ${known.join(', ')}.`,
-  )
+function toolOf(effect: Effect, tools: RunTools): Tool | undefined {
+  if (effect.kind !== 'runTool') return undefined
+  const { step, transcript, call } = effect.input
+  return tools.at(step, () => transcript.toArray()).byName.get(call.function.name)
 }

@@ -3,21 +3,20 @@ import type { Memory } from './memory/memory.ts'
 import { findViolations } from './messages/invariants.ts'
 import type { ModelReply, Usage } from './messages/reply.ts'
 import { soundReply } from './messages/soundReply.ts'
-import type { Message, ToolSpec } from './messages/types.ts'
+import type { Message, ToolCall, ToolSpec } from './messages/types.ts'
 import type { Model, ModelIO, ModelRequest } from './models/model.ts'
 import { ModelError } from './models/modelError.ts'
 import { checkForm, type OutputFormat } from './outputFormat.ts'
 import type { EffectIO } from './runtime/inProcessHost.ts'
 import { callNeedsApproval } from './tools/executeTool.ts'
-import { specsOf } from './tools/registry.ts'
 import type { Tool } from './tools/tool.ts'
+import type { ToolSet } from './tools/toolbox.ts'
 
 /** UTF-8 bytes to a token, on average over English text and JSON; for providers that report no usage. */
 const BYTES_PER_TOKEN = 4
 
 export interface ModelParts {
   readonly model: Model
-  readonly tools: ReadonlyMap<string, Tool>
   readonly instructions: string | undefined
   readonly memory: Memory
   readonly output: OutputFormat<unknown> | undefined
@@ -27,27 +26,49 @@ export interface ModelParts {
 
 /** The effect `callModel`: what the memory shows goes out, and what comes back is judged as far as tools and form go. */
 export function modelCaller(parts: ModelParts): (input: CallModelInput, io: EffectIO) => Promise<ModelTurn> {
-  const { model, tools, output, modelTimeoutMs: timeout } = parts
-  const specs = specsOf(tools)
-  const approvable = [...tools.values()].some((tool) => tool.needsApproval !== false)
+  const { model, output, modelTimeoutMs: timeout } = parts
   return async (input, io) => {
-    const request = requestFor(input, parts, specs)
+    const set = io.tools.at(input.step, () => input.transcript.toArray())
+    const request = requestFor(input, parts, set.specs)
     if (isDevelopment()) warnOfViolations(request.messages)
-    const answered = soundReply(await ask(model, request, ioFor(input, io), timeout))
+    const answered = soundReply(await ask(model, request, ioFor(input, io), { timeout, stop: io.stop }))
     if (answered === undefined) throw notAReply(model)
     const reply = withUsage(output === undefined ? answered : checkForm(answered, output), request)
-    return { reply, needsApproval: approvable ? await approvals(reply, tools) : [] }
+    return { reply, ...(await traitsOf(reply, set)) }
   }
 }
 
+/** What the chart has to know about the tools that a reply asks for. */
+async function traitsOf({ toolCalls }: ModelReply, { byName, chosen }: ToolSet): Promise<Omit<ModelTurn, 'reply'>> {
+  const toolOf = (call: ToolCall): Tool | undefined => byName.get(call.function.name)
+  const sequential = positionsOf(toolCalls.map((call) => toolOf(call)?.sequential === true))
+  const approvable = toolCalls.some((call) => (toolOf(call)?.needsApproval ?? false) !== false)
+  return {
+    needsApproval: approvable
+      ? positionsOf(await Promise.all(toolCalls.map((call) => callNeedsApproval(call, byName))))
+      : [],
+    ...(sequential.length === 0 ? {} : { sequential }),
+    ...(chosen ? { offered: [...byName.keys()] } : {}),
+  }
+}
+
+function positionsOf(flags: readonly boolean[]): readonly number[] {
+  return [...flags.keys()].filter((i) => flags[i])
+}
+
 /** Asks the model, and gives it up after a while: a service may be deaf to its signal and know no timeout. */
-async function ask(model: Model, request: ModelRequest, io: ModelIO, timeout: number): Promise<unknown> {
+async function ask(
+  model: Model,
+  request: ModelRequest,
+  io: ModelIO,
+  { timeout, stop }: { readonly timeout: number; readonly stop: EffectIO['stop'] },
+): Promise<unknown> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const tooLate = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      reject(
-        new ModelError('timeout', `${model.id} did not answer within ${timeout} ms.`, { retryable: true }),
-      )
+      const error = new ModelError('timeout', `${model.id} did not answer within ${timeout} ms.`, { retryable: true })
+      stop?.(error)
+      reject(error)
     }, timeout)
   })
   try {
@@ -96,14 +117,6 @@ function ioFor({ retriesLeft }: CallModelInput, { signal, watched, report }: Eff
     onDelta: ({ text }) => report({ type: 'delta', text }),
     onReset: () => report({ type: 'reset' }),
   }
-}
-
-async function approvals(
-  { toolCalls }: ModelReply,
-  tools: ReadonlyMap<string, Tool>,
-): Promise<readonly number[]> {
-  const needed = await Promise.all(toolCalls.map((call) => callNeedsApproval(call, tools)))
-  return [...needed.keys()].filter((i) => needed[i])
 }
 
 /** Usage that is missing or zero would let every budget pass, so it is estimated, and marked as such. */

@@ -9,6 +9,9 @@ import type { Message } from './messages/types.ts'
 const agentOptions: Readonly<Record<keyof AgentOptions, true>> = {
   model: true,
   tools: true,
+  toolConcurrency: true,
+  runApprovedFirst: true,
+  redact: true,
   instructions: true,
   output: true,
   memory: true,
@@ -37,8 +40,11 @@ export function checkedOptions<Output>(options: AgentOptions<Output>): AgentOpti
     }
   }
   const { tools, memory, journal } = options
-  if (tools !== undefined && !Array.isArray(tools)) {
-    throw new MisuseError('invalid_option', 'tools must be an array of what defineTool returns.')
+  if (tools !== undefined && !Array.isArray(tools) && typeof tools !== 'function') {
+    throw new MisuseError(
+      'invalid_option',
+      'tools must be an array of what defineTool returns, or a function that returns one.',
+    )
   }
   if (memory !== undefined && typeof memory.view !== 'function') {
     throw new MisuseError('invalid_option', 'memory must have a view function, as turns(6) has.')
@@ -97,4 +103,10 @@ export function checkedDecisions(decisions: readonly Decision[]): readonly Decis
     'invalid_decision',
     'decisions must be an array of { callId, approved }, with callId a string and approved true or false.',
   )
+}
+
+/** @throws MisuseError `invalid_option` for anything but a whole number of at least 1, or Infinity. */
+export function placesFor(name: string, value: number): number {
+  if (value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && value >= 1)) return value
+  throw new MisuseError('invalid_option', `${name} must be a whole number of at least 1, not ${String(value)}.`)
 }

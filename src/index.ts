@@ -1,4 +1,5 @@
 export { type Agent, type AgentOptions, createAgent, type ResumeOptions, type RunOptions } from './agent.ts'
+export { type AgentProgress, type AgentTask, type AgentToolOptions, agentAsTool } from './agentAsTool.ts'
 export { type ErrorInfo, LoopchartError, MisuseError } from './errors.ts'
 export type { Journal, JournalEntry, RunEvent } from './journal/entry.ts'
 export { memoryJournal } from './journal/memoryJournal.ts'

@@ -29,13 +29,23 @@ export function outputFormat<Output>(output: ZodType<Output>): OutputFormat<Outp
     read(text) {
       const json = readJson(text)
       if (!json.ok) return { ok: false, problem: asked(`is not JSON: ${json.problem}`) }
-      const parsed = output.safeParse(json.value)
+      const parsed = safelyParsed(output, json.value)
       if (parsed.success) return { ok: true, value: parsed.data }
+      if (!('error' in parsed)) return { ok: false, problem: asked(`could not be checked: ${parsed.message}`) }
       const issues = parsed.error.issues.map(
         ({ path, message }) => `${path.map(String).join('.') || 'it'}: ${message}`,
       )
       return { ok: false, problem: asked(`does not fit its schema: ${issues.join('; ')}`) }
     },
+  }
+}
+
+/** A schema's own code may throw, and one with asynchronous checks does. */
+function safelyParsed<Output>(output: ZodType<Output>, value: unknown) {
+  try {
+    return output.safeParse(value)
+  } catch (thrown) {
+    return { success: false, message: messageOf(thrown) } as const
   }
 }
 

@@ -1,43 +1,41 @@
+import { type Backoff, fullJitter } from './backoff.ts'
 import { type ModelParts, modelCaller } from './callModel.ts'
 import { delay } from './delay.ts'
 import type { Services } from './runtime/inProcessHost.ts'
 import { executeTool } from './tools/executeTool.ts'
+import type { Slots } from './tools/slots.ts'
 
-/** The first wait before another attempt is at most this long, each further one twice as long. Milliseconds. */
-const BACKOFF_BASE_MS = 500
-/** No wait is longer than this, whatever a provider asks for. Milliseconds. */
-const BACKOFF_CAP_MS = 30_000
+/** Waits between the attempts of one model call. The cap holds whatever a provider asks for. */
+const BACKOFF: Backoff = { baseMs: 500, capMs: 30_000 }
+
+export interface Parts extends ModelParts {
+  readonly slots: Slots
+}
 
 /** What the effects of the chart do: a model, tools and a memory behind the four actors. */
-export function servicesOf(parts: ModelParts): Services {
-  const { tools, memory } = parts
+export function servicesOf(parts: Parts): Services {
+  const { memory, slots } = parts
   return {
     callModel: modelCaller(parts),
-    runTool({ call, place }, { signal, runId, context, report }) {
-      return executeTool(call, tools, {
+    runTool({ call, place, step, transcript }, { signal, runId, context, tools, report }) {
+      return executeTool(call, tools.at(step, () => transcript.toArray()).byName, {
         signal,
         runId,
         context,
+        slots,
         idempotencyKey: `${runId}/${place}`,
         emit: (progress) => report({ type: 'progress', progress }),
+        onRetry: (retry) => report({ type: 'retry', ...retry }),
       })
     },
     async compact({ transcript, memory: state }, { signal }) {
       return memory.compact === undefined ? state : memory.compact(transcript.toArray(), state, { signal })
     },
     async sleep({ failures, retryAfterMs }, { signal, report }) {
-      const delayMs = Math.min(BACKOFF_CAP_MS, retryAfterMs ?? fullJitter(failures))
+      const delayMs = Math.min(BACKOFF.capMs, retryAfterMs ?? fullJitter(failures, BACKOFF))
       report({ type: 'delay', delayMs })
       await delay(delayMs, signal)
       return undefined
     },
   }
-}
-
-/**
- * Exponential back-off with full jitter, which spreads clients that failed together.
- * https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
- */
-function fullJitter(failures: number): number {
-  return Math.random() * Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** (failures - 1))
 }

@@ -24,6 +24,7 @@ import type {
 import * as guards from './guards.ts'
 import { CLOSING_NOTE, nudge } from './notes.ts'
 import { type Ending, endingOf } from './outcome.ts'
+import { markStarted, startable } from './openCalls.ts'
 import * as reducers from './reducers.ts'
 import { defaultSettings, type RunSettings } from './settings.ts'
 
@@ -121,6 +122,7 @@ const base = setup({
     isAnswer: ({ context }) => guards.isAnswer(context),
     isClosingAnswer: (_, turn: ModelTurn) => guards.isClosingAnswer(turn.reply),
     everyCallDecided: ({ context }) => guards.everyCallDecided(context),
+    onlyApprovalsLeft: ({ context }) => guards.onlyApprovalsLeft(context),
     everyCallSettled: ({ context }) => guards.everyCallSettled(context),
     limitConcludes: ({ context }) => guards.limitConcludes(context),
     limitAborts: ({ context }) => guards.limitAborts(context),
@@ -161,17 +163,18 @@ const base = setup({
 const loop = base.extend({
   actions: {
     startTools: base.enqueueActions(({ context, enqueue }) => {
-      context.calls.forEach(({ call, answer }, position) => {
-        if (answer !== undefined) return
-        const place = toolPlace(context, position)
-        enqueue.spawnChild('runTool', { id: place, input: { place, call } })
-      })
+      const positions = startable(context.calls)
+      for (const position of positions) {
+        const input = toolInput(context, position)
+        if (input !== undefined) enqueue.spawnChild('runTool', { id: input.place, input })
+      }
+      if (positions.length > 0) enqueue.assign(markStarted(context, positions))
     }),
     // A finished child stays in the snapshot, and every later transition would copy it.
     stopTools: base.enqueueActions(({ context, enqueue }) => {
-      context.calls.forEach((_call, position) => {
-        enqueue.stopChild(toolPlace(context, position))
-      })
+      for (const [position, { started }] of context.calls.entries()) {
+        if (started === true) enqueue.stopChild(toolPlace(context, position))
+      }
     }),
   },
 })
@@ -274,22 +277,31 @@ export function createAgentMachine(settings: RunSettings = defaultSettings): Age
         exit: 'stopTools',
         on: {
           'xstate.done.actor.tool.*': {
-            actions: {
-              type: 'settleCall',
-              params: ({ event }) => ({ position: positionOf(event.actorId), answer: event.output }),
-            },
+            actions: [
+              {
+                type: 'settleCall',
+                params: ({ event }) => ({ position: positionOf(event.actorId), answer: event.output }),
+              },
+              'startTools',
+            ],
           },
           'xstate.error.actor.tool.*': {
-            actions: {
-              type: 'settleCall',
-              params: ({ event }) => ({
-                position: positionOf(event.actorId),
-                answer: reducers.failedAnswer(event.error),
-              }),
-            },
+            actions: [
+              {
+                type: 'settleCall',
+                params: ({ event }) => ({
+                  position: positionOf(event.actorId),
+                  answer: reducers.failedAnswer(event.error),
+                }),
+              },
+              'startTools',
+            ],
           },
         },
-        always: { guard: 'everyCallSettled', target: 'observing' },
+        always: [
+          { guard: 'everyCallSettled', target: 'observing' },
+          { guard: 'onlyApprovalsLeft', target: 'awaitingApproval' },
+        ],
       },
       observing: {
         description: 'Results enter the transcript and the limits are judged.',
@@ -395,9 +407,9 @@ function closingInput(context: AgentContext): CallModelInput {
   }
 }
 
-function requestFacts({ instructions, transcript, memory, attempt, settings }: AgentContext) {
+function requestFacts({ instructions, transcript, memory, step, attempt, settings }: AgentContext) {
   const retriesLeft = Math.max(0, settings.modelRetries + 1 - attempt)
-  return { ...(instructions === undefined ? {} : { instructions }), transcript, memory, retriesLeft }
+  return { ...(instructions === undefined ? {} : { instructions }), transcript, memory, step, retriesLeft }
 }
 
 function sleepInput({ step, attempt, error }: AgentContext, before: 'model' | 'closing'): SleepInput {
@@ -410,6 +422,16 @@ function sleepInput({ step, attempt, error }: AgentContext, before: 'model' | 'c
 
 function compactInput({ step, transcript, memory }: AgentContext): CompactInput {
   return { place: `compact.${step}`, transcript, memory }
+}
+
+function toolInput(context: AgentContext, position: number): RunToolInput | undefined {
+  const { step, transcript, calls } = context
+  const open = calls[position]
+  if (open === undefined) return undefined
+  const { call } = open
+  // The last message is the model's own, with this call in it.
+  const asked = transcript.prefix(transcript.length - 1)
+  return { place: toolPlace(context, position), call, step, transcript: asked }
 }
 
 function toolPlace({ step }: AgentContext, position: number): string {

@@ -14,6 +14,14 @@ export interface OpenCall {
   readonly call: ToolCall
   /** Whether a person still has to decide. */
   readonly approval: 'not_needed' | 'pending' | 'approved'
+  /** The position of an earlier call of the step that asks for the same: its answer is the answer to both. */
+  readonly sameAs?: number
+  /** Whether it waits for those before it, and those behind it wait for it. */
+  readonly sequential?: boolean
+  /** Set once it has begun, in steps whose calls do not all begin at once. */
+  readonly started?: boolean
+  /** Whether a person changed its arguments. */
+  readonly edited?: boolean
   /** Set once the call is settled. */
   readonly answer?: ToolAnswer
 }

@@ -1,4 +1,4 @@
-import type { ModelReply } from '../messages/reply.ts'
+import type { ModelReply, Usage } from '../messages/reply.ts'
 import type { Transcript } from '../messages/transcript.ts'
 import type { ToolCall } from '../messages/types.ts'
 
@@ -15,6 +15,7 @@ export interface CallModelInput {
   readonly memory: unknown
   /** Whether the model may ask for tools. */
   readonly toolChoice: 'auto' | 'none'
+  readonly step: number
   /** How often the call will be tried again if it fails in a way that may pass. */
   readonly retriesLeft: number
   /** A note to the model that is sent with this request only. */
@@ -26,11 +27,18 @@ export interface ModelTurn {
   readonly reply: ModelReply
   /** Positions in `reply.toolCalls` that a person has to approve. */
   readonly needsApproval: readonly number[]
+  /** Positions of calls whose tools are sequential. Default: none. */
+  readonly sequential?: readonly number[]
+  /** The tools that the model was offered, where that is decided step by step. */
+  readonly offered?: readonly string[]
 }
 
 export interface RunToolInput {
   readonly place: string
   readonly call: ToolCall
+  readonly step: number
+  /** As it was when the model was asked. */
+  readonly transcript: Transcript
 }
 
 export interface CompactInput {
@@ -61,4 +69,6 @@ export type EffectKind = keyof EffectMap
 export interface ToolAnswer {
   readonly content: string
   readonly error?: string
+  /** Tokens that the call spent on models of its own. */
+  readonly usage?: Usage
 }

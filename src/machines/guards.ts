@@ -1,6 +1,7 @@
 import { describeError } from '../errors.ts'
 import type { ModelReply } from '../messages/reply.ts'
 import type { AgentContext } from './context.ts'
+import { startable } from './openCalls.ts'
 
 /** Questions that decide the run's way. All are pure and total: a guard that throws would end the machine. */
 
@@ -24,8 +25,9 @@ export function hasCalls({ calls }: AgentContext): boolean {
   return calls.length > 0
 }
 
-export function needsApproval({ calls }: AgentContext): boolean {
-  return calls.some((open) => open.approval === 'pending')
+/** Whether a person has to decide before anything of the step runs. */
+export function needsApproval(context: AgentContext): boolean {
+  return !context.settings.runApprovedFirst && !everyCallDecided(context)
 }
 
 /** Text that is whole: neither empty nor cut off, and of the form that was asked for. */
@@ -44,8 +46,15 @@ export function isClosingAnswer(reply: ModelReply): boolean {
   return reply.finish !== 'content_filter' && reply.text.trim() !== '' && reply.problem === undefined
 }
 
-export function everyCallDecided(context: AgentContext): boolean {
-  return !needsApproval(context)
+export function everyCallDecided({ calls }: AgentContext): boolean {
+  return !calls.some((open) => open.approval === 'pending')
+}
+
+/** Whether nothing of the step runs or can begin before a person has decided. */
+export function onlyApprovalsLeft(context: AgentContext): boolean {
+  const { calls } = context
+  const isRunning = calls.some(({ started, answer }) => started === true && answer === undefined)
+  return !everyCallDecided(context) && !isRunning && startable(calls).length === 0
 }
 
 export function everyCallSettled({ calls }: AgentContext): boolean {

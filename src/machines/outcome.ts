@@ -83,6 +83,8 @@ export interface PendingApproval {
   readonly name: string
   /** Arguments as the model wrote them: JSON text. */
   readonly arguments: string
+  /** Binds a decision to this call: its id, its tool and its arguments. Not set by a live machine. */
+  readonly token?: string
 }
 
 /** How the machine ended, or what it waits for. */

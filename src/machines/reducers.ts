@@ -1,12 +1,13 @@
 import { describeError, type ErrorInfo, messageOf } from '../errors.ts'
 import { addUsage, type ModelReply } from '../messages/reply.ts'
-import { sendableCall, uniqueId, wellFormed } from '../messages/sendable.ts'
+import { sendableCall, wellFormed } from '../messages/sendable.ts'
 import type { AssistantMessage, ToolCall } from '../messages/types.ts'
 import type { AgentContext, OpenCall } from './context.ts'
 import type { ModelTurn, ToolAnswer } from './effects.ts'
 import { hasCalls, isAnswer, isRefused } from './guards.ts'
 import { judge } from './limits.ts'
 import { MISSING_CALLS_NOTE } from './notes.ts'
+import { openCalls } from './openCalls.ts'
 import type { AbortReason } from './outcome.ts'
 import { toolMessages } from './toolMessages.ts'
 
@@ -19,6 +20,10 @@ export interface Decision {
   readonly approved: boolean
   /** Told to the model when the call is rejected. */
   readonly reason?: string
+  /** The token of the pending approval, where the decision is to hold for exactly the call that was shown. */
+  readonly token?: string
+  /** What the call runs with instead of what the model wrote, where it is approved. Validated by `agent.resume`. */
+  readonly arguments?: unknown
 }
 
 export function beginStep({ step }: AgentContext): Change {
@@ -43,11 +48,11 @@ export function recordContextTooLong(context: AgentContext, thrown: unknown): Ch
 }
 
 /** Takes a reply in: its calls become open calls, and what is fit for the transcript enters it. */
-export function recordReply(context: AgentContext, { reply: given, needsApproval }: ModelTurn): Change {
-  const reply = missesCalls(context, given) ? { ...given, problem: MISSING_CALLS_NOTE } : given
+export function recordReply(context: AgentContext, turn: ModelTurn): Change {
+  const reply = missesCalls(context, turn.reply) ? { ...turn.reply, problem: MISSING_CALLS_NOTE } : turn.reply
   const received = {
     reply,
-    calls: openCalls(context, reply, needsApproval),
+    calls: openCalls(context, turn),
     usage: addUsage(context.usage, reply.usage),
     answeredBy: answeredBy(context, reply),
     error: undefined,
@@ -89,31 +94,50 @@ function missesCalls(
   return settings.missingCalls === 'nudge' && malformed === 0 && settings.limits.malformed > 1
 }
 
+/** Answers a call, and those of the same step that ask for the same. What it spent counts as the run's own. */
 export function settleCall(
-  { calls }: AgentContext,
+  { calls, usage }: AgentContext,
   { position, answer }: { readonly position: number; readonly answer: ToolAnswer },
 ): Change {
+  const { usage: spent, ...told } = answer
   return {
-    calls: calls.map((open, i) => (i === position && open.answer === undefined ? { ...open, answer } : open)),
+    calls: calls.map((open, i) => {
+      const isAnswered = (i === position || open.sameAs === position) && open.answer === undefined
+      return isAnswered ? { ...open, answer: open.edited === true ? withEdit(open.call, told) : told } : open
+    }),
+    ...(spent === undefined ? {} : { usage: addUsage(usage, spent) }),
   }
 }
 
+/** The model is told when a person changed what it asked for: the transcript shows its own arguments. */
+function withEdit({ function: { arguments: args } }: ToolCall, answer: ToolAnswer): ToolAnswer {
+  return { ...answer, content: `(A person changed the arguments of this call to ${args} before it ran.)\n${answer.content}` }
+}
+
 /** Notes a person's decision. Deciding a call again, or one that needs no decision, changes nothing. */
-export function recordDecision({ calls }: AgentContext, { callId, approved, reason }: Decision): Change {
+export function recordDecision({ calls }: AgentContext, decision: Decision): Change {
+  const position = calls.findIndex(({ call }) => call.id === decision.callId)
   return {
-    calls: calls.map((open) => {
-      if (open.call.id !== callId || open.approval !== 'pending') return open
-      if (approved === true) return { ...open, approval: 'approved' }
-      const why = reason === undefined ? '' : ` Reason: ${reason}`
-      return {
-        ...open,
-        approval: 'not_needed',
-        answer: {
-          error: 'denied',
-          content: `Error (denied): a person did not allow this call, and it was not run.${why}`,
-        },
-      }
+    calls: calls.map((open, i) => {
+      if (i === position) return open.approval === 'pending' ? decided(open, decision) : open
+      const follows = open.sameAs === position && position >= 0 && calls[position]?.approval === 'pending'
+      return follows && decision.approved !== true ? { ...open, answer: denied(decision) } : open
     }),
+  }
+}
+
+function decided(open: OpenCall, decision: Decision): OpenCall {
+  if (decision.approved !== true) return { ...open, approval: 'not_needed', answer: denied(decision) }
+  if (decision.arguments === undefined) return { ...open, approval: 'approved' }
+  const edited = { ...open.call.function, arguments: JSON.stringify(decision.arguments) }
+  return { ...open, approval: 'approved', edited: true, call: { ...open.call, function: edited } }
+}
+
+function denied({ reason }: Decision): ToolAnswer {
+  const why = reason === undefined ? '' : ` Reason: ${reason}`
+  return {
+    error: 'denied',
+    content: `Error (denied): a person did not allow this call, and it was not run.${why}`,
   }
 }
 
@@ -215,29 +239,6 @@ function countCalls({
 /** `runTool` answers whatever a tool does; this is for actors that users provide themselves. */
 export function failedAnswer(thrown: unknown): ToolAnswer {
   return { error: 'failed', content: `Error (failed): ${messageOf(thrown)}` }
-}
-
-function openCalls(
-  { transcript, step }: AgentContext,
-  reply: ModelReply,
-  needsApproval: readonly number[],
-): readonly OpenCall[] {
-  const taken = new Set<string>()
-  return reply.toolCalls.map((call, i) => {
-    const isUsed = (id: string): boolean => taken.has(id) || transcript.hasCall(id)
-    const id = uniqueId(call.id, `call_${step}_${i}`, isUsed)
-    taken.add(id)
-    const named: ToolCall = { ...call, id }
-    if (reply.finish === 'length') return { call: named, approval: 'not_needed', answer: truncated }
-    return { call: named, approval: needsApproval.includes(i) ? 'pending' : 'not_needed' }
-  })
-}
-
-const truncated: ToolAnswer = {
-  error: 'truncated',
-  content:
-    'Error (truncated): your reply was cut off at the output limit, so this call may be incomplete and was not run. ' +
-    'Make a smaller call, or split the work over several calls.',
 }
 
 export const cancelledAnswer: ToolAnswer = {

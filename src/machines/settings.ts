@@ -21,12 +21,18 @@ export interface RunSettings {
    * again counts as its answer. `answer`: it counts as the answer at once. Default: `nudge`.
    */
   readonly missingCalls: 'nudge' | 'answer'
+  /**
+   * Whether calls that need no approval run while others of their reply wait for a person. Default: false, nothing of a
+   * reply runs before every call that needs it is decided.
+   */
+  readonly runApprovedFirst: boolean
 }
 
 export const defaultSettings: RunSettings = {
   limits: { steps: 8, errorStreak: 3, malformed: 2 },
   modelRetries: 2,
   missingCalls: 'nudge',
+  runApprovedFirst: false,
 }
 
 /** Settings as a user gives them: what is left out keeps its default. `Infinity` switches a limit off. */
@@ -34,6 +40,7 @@ export interface SettingsInput {
   readonly limits?: Partial<Limits> | undefined
   readonly modelRetries?: number | undefined
   readonly missingCalls?: RunSettings['missingCalls'] | undefined
+  readonly runApprovedFirst?: boolean | undefined
 }
 
 /** @throws MisuseError `invalid_limit` for an unknown limit or a threshold that is not a positive whole number. */
@@ -74,7 +81,7 @@ export function resolveSettings(input: SettingsInput, base: RunSettings = defaul
       `missingCalls must be "nudge" or "answer", not "${String(missingCalls)}".`,
     )
   }
-  return { limits, modelRetries, missingCalls }
+  return { limits, modelRetries, missingCalls, runApprovedFirst: input.runApprovedFirst ?? base.runApprovedFirst }
 }
 
 function isLimit(name: string): name is keyof Limits {

@@ -66,3 +66,8 @@ export function repairedJson(text: string): unknown {
     return undefined
   }
 }
+
+/** A text without the thoughts that some models write before it: what stands in them is not meant. */
+export function withoutThoughts(text: string): string {
+  return text.replace(/^\s*<think>[\s\S]*?<\/think>/i, '')
+}

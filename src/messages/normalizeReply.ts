@@ -79,16 +79,18 @@ function callsOf(rawCalls: unknown, legacyCall: unknown): ToolCall[] {
   const entries = Array.isArray(rawCalls) ? rawCalls : []
   const calls = entries.flatMap((entry) => {
     const fields = fieldsOf(entry)
-    return callOf(fields.id, fields.function)
+    const { id, type: _type, function: fn, index: _index, ...extras } = fields
+    return callOf(id, fn, extras)
   })
   return calls.length === 0 ? callOf('', legacyCall) : calls
 }
 
-function callOf(id: unknown, fn: unknown): ToolCall[] {
+function callOf(id: unknown, fn: unknown, extras: Fields = {}): ToolCall[] {
   const { name, arguments: args } = fieldsOf(fn)
   if (typeof name !== 'string') return []
   return [
     {
+      ...withoutNulls(extras),
       id: typeof id === 'string' ? id : '',
       type: 'function',
       function: { name, arguments: argumentsText(args) },
@@ -116,7 +118,7 @@ function encodedTwice(text: string): string | undefined {
 }
 
 /** Fields that a provider sends empty with every message say nothing, and some providers refuse them back. */
-function withoutNulls(fields: Fields): Fields {
+export function withoutNulls(fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields).filter(
       ([, value]) => value !== null && !(Array.isArray(value) && value.length === 0),

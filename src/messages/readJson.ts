@@ -1,4 +1,4 @@
-import { objectsIn, parsedJson, repairedJson } from './jsonObjects.ts'
+import { objectsIn, parsedJson, repairedJson, withoutThoughts } from './jsonObjects.ts'
 
 /** What was read of a text, or what is wrong with it. */
 export type ReadResult<Value> =
@@ -9,7 +9,8 @@ export type ReadResult<Value> =
  * Reads the JSON object that a model was asked to write. Models wrap it in a fence, write a sentence around it, leave
  * a comma too many; what is left to guess is left to a library that repairs JSON.
  */
-export function readJson(text: string): ReadResult<unknown> {
+export function readJson(given: string): ReadResult<unknown> {
+  const text = withoutThoughts(given)
   const whole = parsedJson(text)
   if (whole !== undefined) return { ok: true, value: whole }
   for (const { text: object } of objectsIn(text)) {

@@ -50,12 +50,12 @@ function messageText(
 }
 
 function soundCall(given: unknown): ToolCall[] {
-  const { id, function: fn } = fieldsOf(given)
+  const { id, type: _type, function: fn, ...extras } = fieldsOf(given)
   const { name, arguments: args } = fieldsOf(fn)
   if (typeof name !== 'string') return []
   const text =
     typeof args === 'string' ? args : args === undefined || args === null ? '' : JSON.stringify(args)
-  return [{ id: typeof id === 'string' ? id : '', type: 'function', function: { name, arguments: text } }]
+  return [{ ...extras, id: typeof id === 'string' ? id : '', type: 'function', function: { name, arguments: text } }]
 }
 
 function soundUsage(given: unknown): Usage {

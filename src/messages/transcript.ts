@@ -47,6 +47,11 @@ export class Transcript {
     return new Transcript(log, log.messages.length)
   }
 
+  /** The transcript as it was when it had this many messages. */
+  prefix(length: number): Transcript {
+    return new Transcript(this.#log, Math.max(0, Math.min(length, this.length)))
+  }
+
   at(index: number): Message | undefined {
     return index < 0 || index >= this.length ? undefined : this.#log.messages[index]
   }

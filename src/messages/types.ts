@@ -37,11 +37,15 @@ export interface AssistantMessage {
   readonly [extra: string]: unknown
 }
 
-/** A request of the model to run a tool. `arguments` is JSON text, as the protocol has it. */
+/**
+ * A request of the model to run a tool. `arguments` is JSON text, as the protocol has it. Fields that a provider adds
+ * (a signature of its thoughts, say) are kept, because some refuse a call from which they are missing.
+ */
 export interface ToolCall {
   readonly id: string
   readonly type: 'function'
   readonly function: { readonly name: string; readonly arguments: string }
+  readonly [extra: string]: unknown
 }
 
 /** The answer to one tool call. */

@@ -4,7 +4,7 @@ import { ModelError, type ModelErrorCode } from './modelError.ts'
 
 /** How providers word that a request is longer than the model's context. */
 const CONTEXT_TOO_LONG =
-  /context[ _-]?(length|window|size)|maximum context|too many tokens|prompt is too long|input is too long|max_model_len/i
+  /context[ _-]?(length|window|size)|maximum (context|prompt)|too many tokens|prompt is too long|input is too long|max_model_len|exceeds the maximum number of tokens|range of input length|exceeded model token limit|tokens_limit_reached/i
 
 /** How providers word that their filter refused the request itself. */
 const CONTENT_FILTERED = /content_filter|content_policy|content management policy|data_inspection_failed/i
@@ -22,13 +22,14 @@ export function classifyError(
 ): ModelError {
   if (thrown instanceof ModelError) return thrown
   const { status: rawStatus, name, headers, code: rawCode, type, error: body } = fieldsOf(thrown)
-  const status = [rawStatus, rawCode].find(isHttpError)
+  const status = [rawStatus, rawCode, Number(rawCode)].find(isHttpError) ?? statusOfWords(rawCode, type)
   const said = messageOf(thrown)
   const words = [said, rawCode, type].filter((word) => typeof word === 'string').join(' ')
   const fail = (code: ModelErrorCode, message: string, retryable: boolean): ModelError =>
     new ModelError(code, message, { retryable, status, retryAfterMs: retryAfterMs(headers), cause: thrown })
 
-  if (CONTEXT_TOO_LONG.test(words) && (status === undefined || (status >= 400 && status < 500))) {
+  // A rate limit counts tokens too.
+  if (CONTEXT_TOO_LONG.test(words) && status !== 429) {
     return fail('context_too_long', `The conversation is too long for ${call.model}: ${said}`, false)
   }
   if (CONTENT_FILTERED.test(words) && (status === undefined || (status >= 400 && status < 500))) {
@@ -37,7 +38,9 @@ export function classifyError(
   if (isTimeout(thrown, name)) {
     return fail('timeout', `${call.model} did not answer within ${call.timeoutMs} ms.`, true)
   }
-  if (QUOTA_EXCEEDED.test(words) && (status === undefined || status === 429)) {
+  // A provider that says when to come back has not used up a quota, however it words that.
+  const mayComeBack = rawCode === 'rate_limit_exceeded' || retryAfterMs(headers) !== undefined
+  if (status === 402 || (QUOTA_EXCEEDED.test(words) && (status ?? 429) === 429 && !mayComeBack)) {
     return fail('quota_exceeded', said, false)
   }
   if (thrown instanceof SyntaxError) {
@@ -82,6 +85,15 @@ export function retryAfterMs(headers: unknown, now: number = Date.now()): number
   // An HTTP date ends in GMT; Date.parse alone reads a lone "-5" or "junk 1" as a date.
   const date = /GMT$/i.test(value.trim()) ? Date.parse(value) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
+/** What an error inside a body or a stream would have had for a status. */
+function statusOfWords(code: unknown, type: unknown): number | undefined {
+  const words = [code, type]
+  if (words.includes('invalid_api_key') || words.includes('authentication_error')) return 401
+  if (words.includes('permission_error')) return 403
+  if (words.includes('model_not_found') || words.includes('not_found_error')) return 404
+  return words.includes('invalid_request_error') ? 400 : undefined
 }
 
 /** Errors inside a body or a stream carry the status as their code. */

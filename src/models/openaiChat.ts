@@ -30,15 +30,20 @@ const chatCompletions: OpenAIApi = {
   fixedFields,
   requestFields,
   complete,
-  stream: (client, body, options) =>
-    client.chat.completions.create(
-      {
-        stream_options: { include_usage: true },
-        ...body,
-        stream: true,
-      } as unknown as OpenAI.ChatCompletionCreateParamsStreaming,
-      options,
-    ),
+  async stream(client, body, options) {
+    const { data, response } = await client.chat.completions
+      .create(
+        {
+          stream_options: { include_usage: true },
+          ...body,
+          stream: true,
+        } as unknown as OpenAI.ChatCompletionCreateParamsStreaming,
+        options,
+      )
+      .withResponse()
+    // Some servers do not stream, and some report an error in one piece.
+    return /json/i.test(response.headers.get('content-type') ?? '') ? onePiece(response) : data
+  },
   accumulator() {
     const accumulator = new ReplyAccumulator()
     return {
@@ -77,10 +82,17 @@ function replyOf(accumulator: ReplyAccumulator): ModelReply {
   return accumulator.reply()
 }
 
-/** Some servers report an error in a body whose status says that all went well. */
+async function* onePiece(response: Response): AsyncGenerator<unknown> {
+  yield await response.json()
+}
+
+/** Some servers report an error in a body, or in a piece of a stream, whose status says that all went well. */
 function refuseErrorBody(body: unknown): void {
-  const { error, choices } = fieldsOf(body)
-  if (error !== undefined && error !== null && choices === undefined) throw error
+  const { error, object, choices } = fieldsOf(body)
+  const choice = fieldsOf(Array.isArray(choices) ? choices[0] : undefined)
+  const told = choice.error ?? error ?? (object === 'error' ? body : undefined)
+  if (told !== undefined && told !== null) throw typeof told === 'string' ? { message: told, type: 'error' } : told
+  if (choice.finish_reason === 'error') throw { message: 'The server broke the reply off.', type: 'server_error' }
 }
 
 function requestFields(

@@ -46,6 +46,8 @@ export type RequestOptions = {
   readonly signal: AbortSignal
   readonly timeout: number
   readonly maxRetries: 0
+  /** For our own `fetch`. */
+  readonly fetchOptions?: object
 }
 
 /** @throws MisuseError `invalid_model` for anything but a name. */
@@ -81,6 +83,19 @@ export function clientLoader(service: string, options: OpenAIOptions): () => Pro
     throw new MisuseError(
       'missing_api_key',
       `${service} has no API key. Set OPENAI_API_KEY, pass apiKey, or name another server with baseURL.`,
+    )
+  }
+  // A key is part of a header, and an error about a header shows it.
+  if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new MisuseError(
+      'invalid_api_key',
+      `The API key for ${service} holds a space, a line break or a letter that no key has. Check where it comes from.`,
+    )
+  }
+  if (baseURL !== undefined && !/^https?:\/\/[^/]/i.test(baseURL)) {
+    throw new MisuseError(
+      'invalid_base_url',
+      `The baseURL for ${service} must be a URL such as http://localhost:11434/v1, not ${JSON.stringify(baseURL)}.`,
     )
   }
   let loading: Promise<OpenAI> | undefined

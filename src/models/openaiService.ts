@@ -2,6 +2,7 @@ import type { OpenAI } from 'openai'
 import type { ModelReply } from '../messages/reply.ts'
 import type { Delta } from '../messages/replyAccumulator.ts'
 import { timeoutMs } from '../timeouts.ts'
+import { ON_BYTES } from './httpFetch.ts'
 import { IdleTimeout } from './idleTimeout.ts'
 import type { Model, ModelIO, ModelRequest } from './model.ts'
 import type { ModelError } from './modelError.ts'
@@ -59,6 +60,7 @@ export function openaiService(api: OpenAIApi, model: string, options: OpenAIOpti
           ? await api.complete(client, body, requestOptions)
           : await streamed(api, client, body, requestOptions, { onDelta, idleMs })
       } catch (error) {
+        signal.throwIfAborted()
         throw api.classify(error, { model, timeoutMs: timeout })
       }
     },
@@ -74,7 +76,9 @@ async function streamed(
 ): Promise<ModelReply> {
   const idle = new IdleTimeout(options.signal, idleMs)
   try {
-    const pieces = await api.stream(client, body, { ...options, signal: idle.signal })
+    // Comments keep a connection alive while a model thinks: bytes count, not only what they spell.
+    const fetchOptions = { [ON_BYTES]: () => idle.touch() }
+    const pieces = await api.stream(client, body, { ...options, signal: idle.signal, fetchOptions })
     const accumulator = api.accumulator()
     idle.touch()
     for await (const piece of pieces) {
@@ -83,6 +87,8 @@ async function streamed(
       if (delta.text !== '') onDelta(delta)
     }
     idle.throwIfExpired()
+    // Clients end a stream quietly when it is aborted, and half a reply is none.
+    options.signal.throwIfAborted()
     return accumulator.reply()
   } finally {
     idle.dispose()

@@ -22,6 +22,18 @@ export function eventOf({ kind, place, input }: Effect, report: EffectReport): E
             progress: report.progress,
           }
         : undefined
+    case 'retry':
+      return kind === 'runTool'
+        ? {
+            type: 'tool.retried',
+            place,
+            callId: input.call.id,
+            name: input.call.function.name,
+            failures: report.failures,
+            delayMs: report.delayMs,
+            message: report.message,
+          }
+        : undefined
     case 'delay':
       return kind === 'sleep'
         ? { type: 'retry.scheduled', place, delayMs: report.delayMs, failures: input.failures }

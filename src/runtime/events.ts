@@ -26,6 +26,14 @@ export type EventBody =
   | ({ readonly type: 'tool.started'; readonly arguments: string } & ToolExecution)
   | ({ readonly type: 'tool.progress'; readonly progress: unknown } & ToolExecution)
   | ({
+      readonly type: 'tool.retried'
+      /** Attempts that have failed so far. */
+      readonly failures: number
+      readonly delayMs: number
+      /** What the last one failed with. */
+      readonly message: string
+    } & ToolExecution)
+  | ({
       readonly type: 'tool.finished'
       readonly content: string
       /** Why the call did not succeed; absent where it did. */
@@ -65,3 +73,4 @@ export type EffectReport =
   | { readonly type: 'delta'; readonly text: string }
   | { readonly type: 'progress'; readonly progress: unknown }
   | { readonly type: 'delay'; readonly delayMs: number }
+  | { readonly type: 'retry'; readonly failures: number; readonly delayMs: number; readonly message: string }

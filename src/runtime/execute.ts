@@ -1,7 +1,18 @@
 import { messageOf } from '../errors.ts'
 import type { Cancellation, Journal } from '../journal/entry.ts'
-import type { Aborted, Done, Ending, EndingFacts, Outcome, Waiting } from '../machines/outcome.ts'
+import type {
+  Aborted,
+  Done,
+  Ending,
+  EndingFacts,
+  Outcome,
+  PendingApproval,
+  Waiting,
+} from '../machines/outcome.ts'
 import type { ReadResult } from '../messages/readJson.ts'
+import type { RunTools } from '../tools/toolbox.ts'
+import type { ToolCall } from '../messages/types.ts'
+import { approvalToken } from './approvalToken.ts'
 import { Driver, type StartingPoint } from './driver.ts'
 import { EventStream } from './eventStream.ts'
 import type { AgentEvent, EventBody } from './events.ts'
@@ -24,6 +35,9 @@ export interface ExecutionOptions<Output> {
   /** Each of them can abort the run. */
   readonly signals: readonly (AbortSignal | undefined)[]
   readonly onEvent?: ((event: AgentEvent) => unknown) | undefined
+  readonly tools: RunTools
+  /** What of an event a watcher may see. */
+  readonly redact?: ((event: AgentEvent) => AgentEvent) | undefined
   /** What the caller gives the tools of this run. */
   readonly context?: unknown
   /** Makes of the answer's text what the agent promises. */
@@ -47,10 +61,11 @@ export async function execute<Output>(
   const { services, journal, onEvent } = options
   const startedAt = performance.now()
   const observe =
-    onEvent && ((body: EventBody) => notify(onEvent, { runId: run.id, at: Date.now(), ...body }))
+    onEvent &&
+    ((body: EventBody) => notify(onEvent, { runId: run.id, at: Date.now(), ...body }, options.redact))
   const host = new InProcessHost(
     services,
-    { runId: run.id, context: options.context },
+    { runId: run.id, context: options.context, tools: options.tools },
     observe && ((effect, report) => driver.observeReport(effect, report)),
   )
   const driver: Driver = new Driver(run.fold, {
@@ -67,7 +82,7 @@ export async function execute<Output>(
     if (notes.length > 0 && !run.resumed) observe?.({ type: 'history.repaired', notes })
     const ending = await driver.drive(withCancellation(run.from, signals))
     const facts = { runId: run.id, durationMs: performance.now() - startedAt }
-    const outcome = { ...facts, ...withOutput(ending, options.read) }
+    const outcome = withTokens({ ...facts, ...withOutput(ending, options.read) })
     observe?.({ type: 'run.finished', outcome })
     return outcome
   } finally {
@@ -111,6 +126,17 @@ function withOutput<Output>(
   return { ...done, status: 'aborted', reason: 'malformed_response', message: output.problem, partial: text }
 }
 
+/** Each pending approval can be bound to exactly the call that a person was shown. */
+function withTokens<Output>(outcome: Outcome<Output>): Outcome<Output> {
+  if (outcome.status !== 'waiting') return outcome
+  const approvals = outcome.approvals.map((pending) => ({ ...pending, token: approvalToken(callOf(pending)) }))
+  return { ...outcome, approvals }
+}
+
+function callOf({ callId, name, arguments: args }: PendingApproval): ToolCall {
+  return { id: callId, type: 'function', function: { name, arguments: args } }
+}
+
 /** A signal that was aborted before the run began will not tell so again. */
 function withCancellation(from: StartingPoint, signals: readonly AbortSignal[]): StartingPoint {
   const aborted = signals.find((signal) => signal.aborted)
@@ -126,13 +152,20 @@ function cancellationOf({ reason }: AbortSignal): Cancellation {
 }
 
 /** A watcher that fails, at once or later, costs a warning, not the run. */
-function notify(onEvent: (event: AgentEvent) => unknown, event: AgentEvent): void {
+function notify(
+  onEvent: (event: AgentEvent) => unknown,
+  event: AgentEvent,
+  redact: (event: AgentEvent) => AgentEvent = (whole) => whole,
+): void {
+  let what = 'redact'
   const warn = (thrown: unknown): void =>
-    process.emitWarning(`onEvent threw on "${event.type}": ${messageOf(thrown)}`, {
+    process.emitWarning(`${what} threw on "${event.type}": ${messageOf(thrown)}`, {
       code: 'LOOPCHART_ON_EVENT',
     })
   try {
-    const returned = onEvent(event)
+    const shown = redact(event)
+    what = 'onEvent'
+    const returned = onEvent(shown)
     if (returned instanceof Promise) returned.catch(warn)
   } catch (thrown) {
     warn(thrown)

@@ -1,6 +1,7 @@
 import { describeError } from '../errors.ts'
 import type { Cancellation, RunEvent } from '../journal/entry.ts'
 import type { EffectKind, EffectMap } from '../machines/effects.ts'
+import type { RunTools } from '../tools/toolbox.ts'
 import type { EffectReport } from './events.ts'
 import type { Host } from './host.ts'
 import type { Effect } from './pureMachine.ts'
@@ -14,11 +15,18 @@ export interface EffectIO {
   readonly runId: string
   /** What the caller of the run gives its tools. */
   readonly context: unknown
+  /** The tools of the run. */
+  readonly tools: RunTools
   /** Whether anybody watches: text need not be streamed otherwise. */
   readonly watched: boolean
+  /** Tells the effect to stop, without giving it up: what it settles with still counts. */
+  stop?(reason: unknown): void
   /** Reports what goes on meanwhile. */
   report(report: EffectReport): void
 }
+
+/** What is the same for all effects of a run. */
+export type RunFacts = Pick<EffectIO, 'runId' | 'context' | 'tools'>
 
 /** The functions behind the chart's actors. */
 export type Services = {
@@ -31,8 +39,7 @@ export type Services = {
 /** Runs effects in this process, all at once, and reports them in the order in which they settle. */
 export class InProcessHost implements Host {
   readonly #services: Services
-  readonly #runId: string
-  readonly #context: unknown
+  readonly #facts: RunFacts
   readonly #report: ((effect: Effect, report: EffectReport) => void) | undefined
   readonly #running = new Map<string, AbortController>()
   readonly #happened = new Queue<RunEvent>()
@@ -42,12 +49,11 @@ export class InProcessHost implements Host {
 
   constructor(
     services: Services,
-    { runId, context }: { readonly runId: string; readonly context: unknown },
+    facts: RunFacts,
     report: ((effect: Effect, report: EffectReport) => void) | undefined,
   ) {
     this.#services = services
-    this.#runId = runId
-    this.#context = context
+    this.#facts = facts
     this.#report = report
   }
 
@@ -100,8 +106,8 @@ export class InProcessHost implements Host {
   async #perform(effect: Effect, controller: AbortController): Promise<unknown> {
     const io: EffectIO = {
       signal: controller.signal,
-      runId: this.#runId,
-      context: this.#context,
+      ...this.#facts,
+      stop: (reason) => controller.abort(reason),
       watched: this.#report !== undefined,
       report: (report) => {
         // What has settled or was stopped has nothing more to say.

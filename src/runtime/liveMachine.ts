@@ -5,13 +5,14 @@ import type { AgentContext } from '../machines/context.ts'
 import type { EffectKind, EffectMap } from '../machines/effects.ts'
 import { isContextTooLong } from '../machines/guards.ts'
 import type { Memory } from '../memory/memory.ts'
+import type { RunTools, Toolbox } from '../tools/toolbox.ts'
 import type { Services } from './inProcessHost.ts'
 
 /**
  * The machine with actors that do the work, so that it runs live: under `createActor`, in any XState inspector, or
  * invoked by a machine of the user's.
  */
-export function provideServices(machine: AgentMachine, services: Services, memory: Memory): AgentMachine {
+export function provideServices(machine: AgentMachine, services: Services, { memory, toolbox }: { readonly memory: Memory; readonly toolbox: Toolbox }): AgentMachine {
   return machine.provide({
     actors: {
       callModel: live('callModel'),
@@ -30,7 +31,7 @@ export function provideServices(machine: AgentMachine, services: Services, memor
     return fromPromise<EffectMap[Kind]['output'], EffectMap[Kind]['input']>(({ input, signal, self }) =>
       services[kind](input, {
         signal,
-        runId: runIdOf(self),
+        ...liveRunOf(self, toolbox),
         context: undefined,
         watched: false,
         report: () => {},
@@ -51,15 +52,17 @@ function isOverBudget(memory: Memory, context: AgentContext): boolean {
   }
 }
 
-const runIds = new WeakMap<AnyActorRef, string>()
+interface LiveRun {
+  readonly runId: string
+  readonly tools: RunTools
+}
 
-/** One id for all actors of a live run, unlike any other's, for idempotency keys. */
-function runIdOf(effect: AnyActorRef): string {
+const liveRuns = new WeakMap<AnyActorRef, LiveRun>()
+
+/** What is the same for all actors of a live run: an id unlike any other's, for idempotency keys, and its tools. */
+function liveRunOf(effect: AnyActorRef, toolbox: Toolbox): LiveRun {
   const run = effect._parent ?? effect
-  let id = runIds.get(run)
-  if (id === undefined) {
-    id = randomUUID()
-    runIds.set(run, id)
-  }
-  return id
+  const known = liveRuns.get(run) ?? { runId: randomUUID(), tools: toolbox.forRun() }
+  liveRuns.set(run, known)
+  return known
 }

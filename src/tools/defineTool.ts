@@ -1,9 +1,13 @@
-import { core, toJSONSchema, type ZodSafeParseResult, type ZodType, type z } from 'zod'
-import { MisuseError, messageOf } from '../errors.ts'
+import { MisuseError } from '../errors.ts'
 import { isToolName } from '../messages/sendable.ts'
 import type { JsonSchema } from '../messages/types.ts'
 import { timeoutMs } from '../timeouts.ts'
 import { isTransientError } from './isTransientError.ts'
+import { inputSchema } from './schema/inputSchema.ts'
+import { issueLines } from './schema/issueLines.ts'
+import type { StandardResult, StandardSchema } from './schema/standardSchema.ts'
+import { strictSchema } from './schema/strictSchema.ts'
+import { withoutNulls } from './schema/withoutNulls.ts'
 import type { ParsedArguments, StepFacts, Tool, ToolContext } from './tool.ts'
 
 /** Milliseconds after which a tool call is given up, unless the tool says otherwise. */
@@ -13,13 +17,30 @@ const DEFAULT_RETRIES = 1
 /** Tokens of a result that enter the transcript, unless the tool says otherwise. */
 const DEFAULT_MAX_RESULT_TOKENS = 8000
 
-export interface ToolDefinition<Schema extends ZodType> {
+export interface ToolDefinition<Arguments = Record<string, unknown>> {
   /** How the model calls it: 1 to 64 letters, digits, `_` or `-`. */
   readonly name: string
   /** What it does and when to use it, for the model. */
   readonly description: string
-  /** A zod object. Arguments are validated with it before `run` is called. */
-  readonly input: Schema
+  /**
+   * What the arguments have to be; they are validated with it before `run` is called. An object schema of zod 4, an
+   * object schema of another Standard Schema library that tells its JSON Schema (arktype; valibot with
+   * `toStandardJsonSchema`), or a plain JSON Schema. For the last, name the type: `defineTool<{ city: string }>`.
+   */
+  readonly input: StandardSchema<Arguments> | JsonSchema
+  /** JSON Schema that the model is shown in place of the one that `input` tells. Default: that of `input`. */
+  readonly parameters?: JsonSchema
+  /**
+   * Whether the provider is asked to hold the model to the schema, by OpenAI's strict mode: what may be left out is
+   * sent as `null` and taken for left out, defaults apply. A schema that strict mode cannot express switches it off;
+   * `strict` of the tool tells. Default: false.
+   */
+  readonly strict?: boolean
+  /**
+   * Whether arguments that are not JSON may be repaired by a library, which guesses. Arguments that were cut off with
+   * their reply never are. Default: false.
+   */
+  readonly repairArguments?: boolean
   /** Milliseconds after which a call is given up; its signal is aborted. Default: 30000. */
   readonly timeoutMs?: number
   /** How often a call is tried again after an error that may pass, with back-off. Default: 1. */
@@ -44,22 +65,22 @@ export interface ToolDefinition<Schema extends ZodType> {
   /** Whether running twice with one `idempotencyKey` is harmless. Default: false. */
   readonly idempotent?: boolean
   /** Whether a person has to approve a call before it runs. Default: false. */
-  readonly needsApproval?: boolean | ((args: z.output<Schema>) => boolean | Promise<boolean>)
+  readonly needsApproval?: boolean | ((args: Arguments) => boolean | Promise<boolean>)
   /**
    * Does the work. What it returns is shown to the model: a string as it is, anything else as JSON. What it throws
    * is shown to the model as an error.
    */
-  readonly run: (args: z.output<Schema>, context: ToolContext) => unknown
+  readonly run: (args: Arguments, context: ToolContext) => unknown
 }
 
 /**
  * Defines a tool.
  *
- * @throws MisuseError `invalid_tool` for a bad name, a schema that is not an object, or one that JSON Schema cannot
- * express.
+ * @throws MisuseError `invalid_tool` for a bad name or number, a schema that is not an object, or one that JSON
+ * Schema cannot express; `invalid_timeout` for a bad timeout.
  */
-export function defineTool<Schema extends ZodType>(definition: ToolDefinition<Schema>): Tool {
-  const { name, description, input, needsApproval = false } = definition
+export function defineTool<Arguments = Record<string, unknown>>(definition: ToolDefinition<Arguments>): Tool {
+  const { name, description, needsApproval = false, idempotent = false } = definition
   if (typeof name !== 'string' || !isToolName(name)) {
     throw new MisuseError(
       'invalid_tool',
@@ -69,73 +90,82 @@ export function defineTool<Schema extends ZodType>(definition: ToolDefinition<Sc
   if (typeof definition.run !== 'function') {
     throw new MisuseError('invalid_tool', `Tool "${name}" has no run function.`)
   }
+  const { retries, concurrency, maxResultTokens } = countsOf(definition)
   return {
     name,
     description,
-    parameters: parametersOf(name, input),
+    ...argumentsOf(definition),
+    repairArguments: definition.repairArguments ?? false,
     timeoutMs: timeoutMs(`timeoutMs of tool "${name}"`, definition.timeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS),
-    retries: definition.retries ?? DEFAULT_RETRIES,
-    isTransient: definition.isTransient ?? isTransientError,
-    idempotent: definition.idempotent ?? false,
+    retries,
+    isTransient: definition.isTransient ?? ((error) => isTransientError(error, idempotent)),
+    idempotent,
     sequential: definition.sequential ?? false,
-    concurrency: definition.concurrency ?? Number.POSITIVE_INFINITY,
+    concurrency,
     repeatable: definition.repeatable ?? false,
-    maxResultTokens: definition.maxResultTokens ?? DEFAULT_MAX_RESULT_TOKENS,
+    maxResultTokens,
     onlyWhen: definition.onlyWhen ?? (() => true),
     ...(definition.render === undefined ? {} : { render: definition.render }),
     needsApproval:
-      typeof needsApproval === 'function' ? (args) => needsApproval(args as z.output<Schema>) : needsApproval,
-    parse: (args) => parse(input, args),
-    run: (args, context) => definition.run(args as z.output<Schema>, context),
+      typeof needsApproval === 'function' ? (args) => needsApproval(args as Arguments) : needsApproval,
+    run: (args, context) => definition.run(args as Arguments, context),
   }
 }
 
-function parametersOf(name: string, input: ZodType): JsonSchema {
-  // Schemas of zod 4 carry their definition here; those of zod 3 and plain JSON Schemas do not.
-  if (typeof input !== 'object' || input === null || !('_zod' in input)) {
-    throw new MisuseError(
-      'invalid_tool',
-      `Tool "${name}": input must be a schema of zod 4, such as z.object({ … }).`,
-    )
-  }
-  let schema: JsonSchema
-  try {
-    schema = toJSONSchema(input, { io: 'input' }) as JsonSchema
-  } catch (cause) {
-    throw new MisuseError(
-      'invalid_tool',
-      `Tool "${name}": its input cannot be shown to a model as JSON Schema (${messageOf(cause)}). ` +
-        'Use a schema whose input is plain JSON, and convert inside run.',
-      { cause },
-    )
-  }
-  if (schema.type !== 'object') {
-    throw new MisuseError(
-      'invalid_tool',
-      `Tool "${name}": input must be an object schema such as z.object({ … }), because providers accept nothing else.`,
-    )
-  }
-  const { $schema: _dialect, ...parameters } = schema
-  return parameters
-}
+type ArgumentsPart = Pick<Tool, 'parameters' | 'parse'> & { readonly strict: boolean }
 
-function parse(input: ZodType, args: unknown): ParsedArguments | Promise<ParsedArguments> {
-  try {
-    return parsedFrom(input.safeParse(args))
-  } catch (thrown) {
-    // Schemas with asynchronous refinements or transforms say so only when they are used.
-    if (thrown instanceof core.$ZodAsyncError) return input.safeParseAsync(args).then(parsedFrom)
-    throw thrown
+/** What the model is shown of the arguments, and how what it sends is read. */
+function argumentsOf({
+  name,
+  input,
+  parameters: given,
+  strict: wanted = false,
+}: Pick<ToolDefinition, 'name' | 'parameters' | 'strict'> & { readonly input: unknown }): ArgumentsPart {
+  const { parameters, validate } = inputSchema(name, input, given)
+  const strict = wanted ? strictSchema(parameters) : undefined
+  if (strict === undefined) {
+    return { parameters, strict: false, parse: (args) => parsed(validate(args), args) }
   }
-}
-
-function parsedFrom(result: ZodSafeParseResult<unknown>): ParsedArguments {
-  if (result.success) return { ok: true, value: result.data }
   return {
-    ok: false,
-    issues: result.error.issues.map((issue) => {
-      const path = issue.path.map(String).join('.')
-      return path === '' ? issue.message : `${path}: ${issue.message}`
-    }),
+    parameters: strict,
+    strict: true,
+    parse: (args) => {
+      const meant = withoutNulls(args, parameters)
+      return parsed(validate(meant), meant)
+    },
   }
+}
+
+function parsed(
+  result: StandardResult | Promise<StandardResult>,
+  args: unknown,
+): ParsedArguments | Promise<ParsedArguments> {
+  if (result instanceof Promise) return result.then((settled) => parsed(settled, args))
+  return result.issues === undefined
+    ? { ok: true, value: result.value }
+    : { ok: false, issues: issueLines(result.issues, args) }
+}
+
+function countsOf({
+  name,
+  retries = DEFAULT_RETRIES,
+  concurrency = Number.POSITIVE_INFINITY,
+  maxResultTokens = DEFAULT_MAX_RESULT_TOKENS,
+}: Pick<ToolDefinition, 'name' | 'retries' | 'concurrency' | 'maxResultTokens'>): Pick<
+  Tool,
+  'retries' | 'concurrency' | 'maxResultTokens'
+> {
+  const check = (option: string, value: number, least: number, mayBeInfinite = false): void => {
+    if ((Number.isInteger(value) && value >= least) || (mayBeInfinite && value === Number.POSITIVE_INFINITY))
+      return
+    throw new MisuseError(
+      'invalid_tool',
+      `Tool "${name}": ${option} must be a whole number of at least ${least}${mayBeInfinite ? ', or Infinity' : ''}, ` +
+        `not ${String(value)}.`,
+    )
+  }
+  check('retries', retries, 0)
+  check('concurrency', concurrency, 1, true)
+  check('maxResultTokens', maxResultTokens, 1)
+  return { retries, concurrency, maxResultTokens }
 }

@@ -1,16 +1,23 @@
+import { type Backoff, fullJitter } from '../backoff.ts'
+import { delay } from '../delay.ts'
 import { messageOf } from '../errors.ts'
+import { addUsage, noUsage, type Usage } from '../messages/reply.ts'
 import type { ToolCall } from '../messages/types.ts'
+import { readArguments } from './readArguments.ts'
 import { renderResult } from './renderResult.ts'
+import type { Slots } from './slots.ts'
 import type { Tool, ToolContext, ToolErrorCode, ToolResult } from './tool.ts'
 
-/** How much of unreadable arguments is shown back to the model, in characters. */
-const SHOWN_ARGUMENTS = 300
-
-/** How many issues of a schema are shown to the model. */
-const SHOWN_ISSUES = 20
-
 /** What a call is run with. `signal` ends the run or the step that wanted the call. */
-export type ExecutionContext = Omit<ToolContext, 'callId'>
+export interface ExecutionContext extends Omit<ToolContext, 'callId'> {
+  /** Where the calls of the agent run. */
+  readonly slots: Slots
+  /** Told before a call is tried again. */
+  onRetry(retry: { readonly failures: number; readonly delayMs: number; readonly message: string }): void
+}
+
+/** Waits between the attempts of one call. */
+const BACKOFF: Backoff = { baseMs: 200, capMs: 5000 }
 
 /**
  * Runs one call and says what came of it, in words for the model. Never rejects: an unknown tool, arguments that do
@@ -26,10 +33,57 @@ export async function executeTool(
   if (tool === undefined) return unknownTool(call.function.name, tools)
   try {
     const read = await readArguments(call, tool)
-    return read.ok ? await runRaced(tool, read.value, { ...context, callId: call.id }) : read.result
+    if (!read.ok) return toolError(read.error, read.text)
+    return await runInSlot(tool, read.value, call.id, context)
   } catch (thrown) {
-    // The tool, or its schema's own code (a refinement, a transform), may throw at once.
+    if (context.signal.aborted) return cancelled(tool)
+    // A schema's own code (a refinement, a transform) may throw.
     return failed(tool, thrown)
+  }
+}
+
+/** The time that a call waits for its place does not count as its own. */
+async function runInSlot(tool: Tool, args: unknown, callId: string, context: ExecutionContext): Promise<ToolResult> {
+  const { slots, onRetry, ...toolContext } = context
+  if (slots.isFree(tool)) return runWithRetries(tool, args, { ...toolContext, callId }, onRetry)
+  const leave = await slots.enter(tool, context.signal)
+  try {
+    return await runWithRetries(tool, args, { ...toolContext, callId }, onRetry)
+  } finally {
+    leave()
+  }
+}
+
+/** Only errors that may pass are tried again: a timeout leaves open whether the tool did its work. */
+async function runWithRetries(
+  tool: Tool,
+  args: unknown,
+  context: ToolContext,
+  onRetry: ExecutionContext['onRetry'],
+): Promise<ToolResult> {
+  let usage: Usage | undefined
+  const counting: ToolContext = {
+    ...context,
+    addUsage: (spent) => {
+      usage = addUsage(usage ?? noUsage, spent)
+    },
+  }
+  for (let failures = 1; ; failures++) {
+    const { result, thrown } = await runRaced(tool, args, counting)
+    if (thrown === undefined || failures > tool.retries || !mayPass(tool, thrown.error)) {
+      return usage === undefined ? result : { ...result, usage }
+    }
+    const delayMs = fullJitter(failures, BACKOFF)
+    onRetry({ failures, delayMs, message: messageOf(thrown.error) })
+    await delay(delayMs, context.signal)
+  }
+}
+
+function mayPass(tool: Tool, error: unknown): boolean {
+  try {
+    return tool.isTransient(error) === true
+  } catch {
+    return false
   }
 }
 
@@ -47,69 +101,54 @@ export async function callNeedsApproval(call: ToolCall, tools: ReadonlyMap<strin
   }
 }
 
-type ReadArguments =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly result: ToolResult }
-
-/** Arguments parsed and validated, or the error that tells the model what to mend. */
-async function readArguments(call: ToolCall, tool: Tool): Promise<ReadArguments> {
-  const text = call.function.arguments
-  let json: unknown
-  try {
-    json = text.trim() === '' ? {} : JSON.parse(text)
-  } catch (error) {
-    return failure(
-      'invalid_json',
-      `The arguments of ${tool.name} are not valid JSON (${messageOf(error)}). The tool was not run. ` +
-        `You sent: ${shorten(text)}\nSend one JSON object that fits this schema: ${JSON.stringify(tool.parameters)}`,
-    )
-  }
-  const parsed = await tool.parse(json)
-  if (parsed.ok) return parsed
-  return failure(
-    'invalid_arguments',
-    `The arguments of ${tool.name} do not fit its schema. The tool was not run.\n` +
-      listOf(parsed.issues) +
-      `\nYou sent: ${shorten(text)}\nMend this and call the tool again.`,
-  )
+/** What one execution came to, with what the tool threw. */
+interface Attempt {
+  readonly result: ToolResult
+  readonly thrown?: { readonly error: unknown }
 }
 
 /** Runs a tool that may be deaf. One that returns at once needs no timer: it can be neither timed out nor cancelled. */
-async function runRaced(tool: Tool, args: unknown, context: ToolContext): Promise<ToolResult> {
-  if (context.signal.aborted) return cancelled(tool)
+async function runRaced(tool: Tool, args: unknown, context: ToolContext): Promise<Attempt> {
+  if (context.signal.aborted) return { result: cancelled(tool) }
   const stopper = new Stopper(context.signal)
-  const returned = tool.run(args, {
-    ...context,
-    get signal() {
-      return stopper.signal
-    },
-  })
-  if (!isThenable(returned)) return { content: renderResult(returned) }
-  return race(tool, returned, stopper)
+  try {
+    const returned = tool.run(args, {
+      ...context,
+      get signal() {
+        return stopper.signal
+      },
+    })
+    return isThenable(returned) ? await race(tool, returned, stopper) : succeeded(tool, returned)
+  } catch (error) {
+    return { result: failed(tool, error), thrown: { error } }
+  }
 }
 
-function race(tool: Tool, running: PromiseLike<unknown>, stopper: Stopper): Promise<ToolResult> {
+function race(tool: Tool, running: PromiseLike<unknown>, stopper: Stopper): Promise<Attempt> {
   return new Promise((resolve) => {
-    const settle = (result: ToolResult): void => {
+    const settle = (attempt: Attempt): void => {
       clearTimeout(timer)
       stopper.dispose()
-      resolve(result)
+      resolve(attempt)
     }
     const timer = setTimeout(() => {
       stopper.stop(new DOMException(`${tool.name} took too long`, 'TimeoutError'))
-      settle(
-        toolError(
-          'timeout',
-          `${tool.name} did not finish within ${tool.timeoutMs} ms and was given up. It may still have had an effect.`,
-        ),
-      )
+      settle({ result: timedOut(tool) })
     }, tool.timeoutMs)
-    stopper.onStop(() => settle(cancelled(tool)))
+    stopper.onStop(() => settle({ result: cancelled(tool) }))
     Promise.resolve(running).then(
-      (value) => settle({ content: renderResult(value) }),
-      (thrown) => settle(failed(tool, thrown)),
+      (value) => settle(succeeded(tool, value)),
+      (error) => settle({ result: failed(tool, error), thrown: { error } }),
     )
   })
+}
+
+function succeeded(tool: Tool, value: unknown): Attempt {
+  try {
+    return { result: { content: tool.render === undefined ? renderResult(value) : tool.render(value) } }
+  } catch (error) {
+    return { result: failed(tool, error) }
+  }
 }
 
 /** The signal of one call: aborted with the run's, or when the call is given up. Made only where a tool asks for it. */
@@ -159,6 +198,13 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   )
 }
 
+function timedOut({ name, timeoutMs }: Tool): ToolResult {
+  return toolError(
+    'timeout',
+    `${name} did not finish within ${timeoutMs} ms and was given up. It may still have had an effect.`,
+  )
+}
+
 function cancelled({ name }: Tool): ToolResult {
   return toolError('cancelled', `${name} was cancelled. It may or may not have had an effect.`)
 }
@@ -181,10 +227,6 @@ export function toolError(error: ToolErrorCode, text: string): ToolResult {
   return { content: `Error (${error}): ${text}`.toWellFormed(), error }
 }
 
-function failure(error: ToolErrorCode, text: string): ReadArguments {
-  return { ok: false, result: toolError(error, text) }
-}
-
 function nameAndMessage(thrown: unknown): string {
   const message = messageOf(thrown)
   try {
@@ -192,16 +234,4 @@ function nameAndMessage(thrown: unknown): string {
   } catch {
     return message
   }
-}
-
-function listOf(issues: readonly string[]): string {
-  const lines = issues.slice(0, SHOWN_ISSUES).map((issue) => `- ${issue}`)
-  const more = issues.length - lines.length
-  return [...lines, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n')
-}
-
-function shorten(text: string): string {
-  return text.length <= SHOWN_ARGUMENTS
-    ? text
-    : `${text.slice(0, SHOWN_ARGUMENTS)}… (${text.length} characters)`
 }

@@ -1,22 +1,29 @@
-/** Codes of Node's network errors that may pass. https://nodejs.org/api/errors.html#common-system-errors */
-const TRANSIENT_CODES: ReadonlySet<unknown> = new Set([
-  'ECONNREFUSED',
+/** Errors of Node's network after which nothing can have happened yet. */
+const NOTHING_SENT: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
+
+/** Errors of Node's network after which the other side may have done its work. */
+const BROKEN_MIDWAY: ReadonlySet<unknown> = new Set([
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
-  'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
   'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
   'UND_ERR_SOCKET',
 ])
 
-/** Whether an error says of itself that it may pass, or is one of the network that may. Looks at its causes too. */
-export function isTransientError(error: unknown): boolean {
+/**
+ * Whether trying again after an error may help, and is safe: it says so of itself (`retryable: true`), nothing can have
+ * been sent yet, or the connection broke midway and the tool may run twice. Looks at its causes too.
+ *
+ * https://nodejs.org/api/errors.html#common-system-errors
+ */
+export function isTransientError(error: unknown, idempotent: boolean): boolean {
   let current = error
   for (let depth = 0; depth < 5; depth++) {
     if (typeof current !== 'object' || current === null) return false
     const { retryable, code, cause } = current as { retryable?: unknown; code?: unknown; cause?: unknown }
-    if (retryable === true || TRANSIENT_CODES.has(code)) return true
+    if (retryable === true || NOTHING_SENT.has(code)) return true
+    if (BROKEN_MIDWAY.has(code)) return idempotent
     current = cause
   }
   return false

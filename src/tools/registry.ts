@@ -23,5 +23,10 @@ export function toolsByName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
 
 /** What the model is told of the tools. */
 export function specsOf(tools: ReadonlyMap<string, Tool>): readonly ToolSpec[] {
-  return [...tools.values()].map(({ name, description, parameters }) => ({ name, description, parameters }))
+  return [...tools.values()].map(({ name, description, parameters, strict }) => ({
+    name,
+    description,
+    parameters,
+    ...(strict === true ? { strict } : {}),
+  }))
 }

@@ -1,3 +1,4 @@
+import type { Usage } from '../messages/reply.ts'
 import type { JsonSchema, Message } from '../messages/types.ts'
 
 /** What a tool's `run` is given beside its arguments. */
@@ -13,6 +14,8 @@ export interface ToolContext {
   readonly callId: string
   /** What the caller passed as `context` to `agent.run`: a user, a tenant, a connection. Not kept in the journal. */
   readonly context: unknown
+  /** Counts tokens that the tool spent on models of its own to the run. */
+  addUsage?(usage: Usage): void
   /** Reports progress; shown as a `tool.progress` event. Any JSON value. */
   emit(progress: unknown): void
 }
@@ -30,6 +33,8 @@ export interface Tool {
   readonly parameters: JsonSchema
   /** Whether the provider is asked to hold the model to `parameters`. */
   readonly strict?: boolean
+  /** Whether arguments that are not JSON may be repaired by a library, which guesses. Default: false. */
+  readonly repairArguments?: boolean
   /** Milliseconds after which a call is given up. */
   readonly timeoutMs: number
   /** How often a call is tried again after an error that may pass. */
@@ -46,8 +51,8 @@ export interface Tool {
   readonly repeatable: boolean
   /** The most tokens of a result that enter the transcript. */
   readonly maxResultTokens: number
-  /** Whether the tool is offered in a step. */
-  onlyWhen(facts: StepFacts): boolean
+  /** Whether the tool is offered in a step. Default: always. */
+  onlyWhen?(facts: StepFacts): boolean
   /** Whether a person has to approve a call; a function is asked with what `parse` returned. */
   readonly needsApproval: boolean | ((args: unknown) => boolean | Promise<boolean>)
   /** Validates arguments and applies defaults and transforms. */
@@ -84,4 +89,6 @@ export interface ToolResult {
   readonly content: string
   /** Set when the call did not succeed. */
   readonly error?: ToolErrorCode
+  /** Tokens that the tool spent on models of its own. */
+  readonly usage?: Usage
 }

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { openaiChat } from '../../src/index.ts'
 import { httpFetch } from '../../src/models/httpFetch.ts'
@@ -56,6 +57,33 @@ describe('the fetch of the models', () => {
   it('may have nothing in its body', async () => {
     await using server = await loopback([(response) => response.writeHead(204).end()])
     expect((await httpFetch(server.baseURL)).body).toBeNull()
+  })
+
+  it.each([999, 600])('rejects the status %d, which no response can have', async (status) => {
+    await using server = await loopback([(response) => response.writeHead(status).end()])
+    await expect(httpFetch(server.baseURL)).rejects.toThrow(`status ${status}`)
+  })
+
+  it('rejects a switch to another protocol', async () => {
+    await using server = await loopback([
+      (response) => void response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
+    ])
+    await expect(httpFetch(server.baseURL)).rejects.toThrow(/another protocol/)
+  })
+
+  it('may have an empty reset', async () => {
+    await using server = await loopback([(response) => response.writeHead(205).end()])
+    expect((await httpFetch(server.baseURL)).status).toBe(205)
+  })
+
+  it('reads what was compressed although nobody asked', async () => {
+    await using server = await loopback([
+      (response) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+        response.end(gzipSync('{"a":1}'))
+      },
+    ])
+    expect(await (await httpFetch(server.baseURL)).json()).toEqual({ a: 1 })
   })
 
   it('is ended by its signal, before or after it began', async () => {

@@ -221,6 +221,43 @@ describe('a streamed completion', () => {
     expect(reply.usage).toMatchObject({ inputTokens: 3, outputTokens: 2 })
   })
 
+  it('may come in one piece, from servers that do not stream', async () => {
+    const { reply, deltas } = await call(completion({ content: 'Hello' }), { stream: true })
+    expect(reply).toMatchObject({ text: 'Hello', finish: 'stop', usage: { inputTokens: 3 } })
+    expect(deltas).toEqual([{ text: 'Hello' }])
+  })
+
+  it('keeps the time of a stream running with comments alone', async () => {
+    await using server = await loopback([
+      (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        let comments = 0
+        const beat = setInterval(() => {
+          if (++comments < 12) return void response.write(': thinking\n\n')
+          clearInterval(beat)
+          response.end(`data: ${JSON.stringify(chunk({ content: 'Hello' }, 'stop'))}\n\ndata: [DONE]\n\n`)
+        }, 10)
+      },
+    ])
+    const model = openaiChat('m', { baseURL: server.baseURL, idleTimeoutMs: 60 })
+    expect((await generate(model, true)).text).toBe('Hello')
+  })
+
+  it('that is aborted in the middle is no reply', async () => {
+    await using server = await loopback([
+      (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write(`data: ${JSON.stringify(chunk({ content: 'Hel' }))}\n\n`)
+      },
+    ])
+    const controller = new AbortController()
+    const pending = openaiChat('m', { baseURL: server.baseURL }).generate(request, {
+      signal: controller.signal,
+      onDelta: () => controller.abort(new Error('enough')),
+    })
+    await expect(pending).rejects.toThrow('enough')
+  })
+
   it('may end without a finish reason and without [DONE]', async () => {
     const { reply } = await call(sse([chunk({ content: 'hi' })], { done: false }), { stream: true })
     expect(reply).toMatchObject({ text: 'hi', finish: 'unknown' })
@@ -259,6 +296,19 @@ describe('a model call that fails', () => {
       (response) => void response.setHeader('content-type', 'text/html').end('<h1>Hello</h1>'),
       { code: 'malformed_reply', retryable: true },
     ],
+    ['402', json({ error: { message: 'pay first' } }, 402), { code: 'quota_exceeded', retryable: false }],
+    [
+      'a rate limit in words of a quota',
+      json({ error: { message: 'You exceeded your current quota, retry in 36s' } }, 429, { 'retry-after': '36' }),
+      { code: 'rate_limit', retryable: true },
+    ],
+    [
+      'a rate limit on tokens',
+      json({ error: { message: 'Too many tokens, please wait' } }, 429),
+      { code: 'rate_limit', retryable: true },
+    ],
+    ['413', json({ error: { message: 'x', code: 'tokens_limit_reached' } }, 413), { code: 'context_too_long' }],
+    ['status 999', (response) => response.writeHead(999).end(), { code: 'connection', retryable: true }],
     ['429', json({ error: { message: 'slow down' } }, 429), { code: 'rate_limit', retryable: true }],
     [
       'a quota that is used up',
@@ -420,6 +470,16 @@ describe('options', () => {
     expect(() => openaiChat('m')).toThrow(/Set OPENAI_API_KEY/)
     vi.stubEnv('OPENAI_API_KEY', 'k')
     expect(openaiChat('m').id).toBe('m')
+  })
+
+  it.each(['a b', 'a\nb', '…', ''])('must give a key that can be one: %j', (apiKey) => {
+    const make = () => openaiChat('m', { apiKey, baseURL: 'http://localhost:1' })
+    expect(make).toThrow(/Check where it comes from/)
+    expect(make).not.toThrow(apiKey === '' ? 'a b' : JSON.stringify(apiKey))
+  })
+
+  it.each(['localhost:11434', 'ftp://x', 'nonsense'])('must give a URL: %s', (baseURL) => {
+    expect(() => openaiChat('m', { baseURL })).toThrow(/must be a URL such as/)
   })
 
   it.each(['o3-mini', 'gpt-5', 'openai/gpt-5-nano', 'o4'])('send no temperature to %s', async (model) => {

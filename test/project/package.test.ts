@@ -26,6 +26,7 @@ const knownNames: Readonly<Record<string, string>> = {
   'loopchart/offline': 'exampleTools',
   'loopchart/testing': 'scriptedModel',
   'loopchart/ai-sdk': 'aiSdkModel',
+  'loopchart/mcp': 'mcpTools',
 }
 
 /** What a build needs; everything else of the repository stays out of it. */

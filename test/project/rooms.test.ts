@@ -11,28 +11,33 @@ interface Rule {
 }
 
 const seams = ['machines', 'models', 'tools', 'memory', 'journal']
-const parts = ['errors', 'timeouts', 'messages', ...seams, 'runtime']
+const leaves = ['errors', 'timeouts', 'delay', 'backoff']
+const parts = [...leaves, 'messages', ...seams, 'runtime']
 
 /** What each room may know. A room is a folder of src/, or a file directly in it. */
 const rules: Readonly<Record<string, Rule>> = {
   errors: { values: [] },
   delay: { values: [] },
+  backoff: { values: [] },
+  checkDecisions: { values: ['errors', 'messages', 'runtime'], types: ['machines', 'tools'] },
   timeouts: { values: ['errors'] },
   checks: { values: ['errors', 'machines'], types: ['agent', 'messages'] },
   messages: { values: ['errors', 'jsonrepair'] },
   machines: { values: ['errors', 'messages', 'xstate'], types: seams },
   models: { values: ['errors', 'timeouts', 'messages', 'openai', 'node:'], types: seams },
+  mcp: { values: ['errors', 'timeouts', 'messages', 'tools', 'zod', 'node:'] },
+  agentAsTool: { values: ['errors', 'messages', 'tools', 'zod'], types: ['agent', 'machines', 'runtime'] },
   'ai-sdk': { values: ['errors', 'timeouts', 'messages', 'models'], types: ['@ai-sdk/provider'] },
-  tools: { values: ['errors', 'timeouts', 'messages', 'zod'], types: seams },
+  tools: { values: [...leaves, 'messages', 'zod'], types: seams },
   memory: { values: ['errors', 'messages'], types: seams },
   journal: { values: ['errors', 'messages', 'node:'], types: seams },
   runtime: { values: ['errors', 'messages', 'machines', 'journal', 'xstate', 'node:'], types: seams },
   graph: { values: ['errors', 'messages', 'machines', 'xstate'], types: parts },
   outputFormat: { values: ['errors', 'messages', 'zod'], types: ['models'] },
   callModel: { values: [...parts, 'outputFormat'] },
-  services: { values: [...parts, 'callModel', 'delay'] },
-  agent: { values: [...parts, 'checks', 'outputFormat', 'services', 'node:'], types: ['zod'] },
-  index: { values: [...parts, 'agent'] },
+  services: { values: [...parts, 'callModel'] },
+  agent: { values: [...parts, 'checks', 'checkDecisions', 'outputFormat', 'services', 'node:'], types: ['zod'] },
+  index: { values: [...parts, 'agent', 'agentAsTool'] },
   inspect: { values: 'anything' },
   testing: { values: 'anything' },
   offline: { values: 'anything' },

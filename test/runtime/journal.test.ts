@@ -116,7 +116,7 @@ describe('the journal', () => {
     const key = defineTool({
       name: 'key',
       description: 'Keeps its key.',
-      input: z.object({}),
+      input: z.object({ n: z.number() }),
       idempotent: true,
       run: (_args, { idempotencyKey }) => {
         keys.push(idempotencyKey)
@@ -124,7 +124,12 @@ describe('the journal', () => {
       },
     })
     const journal = memoryJournal()
-    const calls = { calls: [{ name: 'key' }, { name: 'key' }] }
+    const calls = {
+      calls: [
+        { name: 'key', arguments: { n: 1 } },
+        { name: 'key', arguments: { n: 2 } },
+      ],
+    }
     await createAgent({ model: scriptedModel([calls, 'ok']), tools: [key], journal }).run('go', {
       runId: 'r',
     })

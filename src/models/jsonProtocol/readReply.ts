@@ -1,5 +1,5 @@
 import { type Fields, fieldsOf } from '../../messages/fields.ts'
-import { objectsIn, parsedJson, repairedJson } from '../../messages/jsonObjects.ts'
+import { objectsIn, parsedJson, repairedJson, withoutThoughts } from '../../messages/jsonObjects.ts'
 import { AnswerStream } from './answerStream.ts'
 import { reminder } from './instructions.ts'
 import { namesFinalAnswer, toolNamed } from './words.ts'
@@ -36,7 +36,8 @@ export interface Reading {
 }
 
 /** Reads a reply: the first object of the agreed form counts, and whatever follows it is ignored. */
-export function readReply(text: string, reading: Reading): Directive {
+export function readReply(given: string, reading: Reading): Directive {
+  const text = withoutThoughts(given)
   if (text.trim() === '') return { kind: 'empty' }
   let foreign: Fields | undefined
   for (const { text: json, end } of objectsIn(text)) {

@@ -1,0 +1,46 @@
+import { MisuseError } from './errors.ts'
+import type { Decision } from './machines/reducers.ts'
+import { canonicalJson } from './messages/canonicalJson.ts'
+import { approvalToken } from './runtime/approvalToken.ts'
+import type { AgentSnapshot } from './runtime/pureMachine.ts'
+import type { RunTools } from './tools/toolbox.ts'
+
+/**
+ * Checks what a person decided against the calls that wait for it. Deciding again on a call that was decided on is
+ * harmless; so is deciding on a run that has ended.
+ *
+ * @throws MisuseError `unknown_call` for a call that there is not, `approval_mismatch` where the person saw another call,
+ * `invalid_arguments` where changed arguments do not fit the tool.
+ */
+export async function checkDecisions(
+  { value, context }: AgentSnapshot,
+  decisions: readonly Decision[],
+  tools: RunTools,
+): Promise<void> {
+  if (value !== 'awaitingApproval') return
+  const { calls, step, transcript } = context
+  for (const { callId, token, arguments: edited } of decisions) {
+    const call = calls.find((open) => open.call.id === callId)?.call
+    if (call === undefined) {
+      const known = calls.map((open) => open.call.id).join(', ')
+      throw new MisuseError('unknown_call', `The run waits for no decision on the call "${callId}", only on ${known}.`)
+    }
+    if (token !== undefined && token !== approvalToken(call)) {
+      throw new MisuseError(
+        'approval_mismatch',
+        `The decision on call "${callId}" was made for other arguments than the call has. Show the person the call anew.`,
+      )
+    }
+    if (edited === undefined) continue
+    const asked = transcript.prefix(transcript.length - 1)
+    const tool = tools.at(step, () => asked.toArray()).byName.get(call.function.name)
+    const parsed = await tool?.parse(edited)
+    if (parsed?.ok === false) {
+      throw new MisuseError(
+        'invalid_arguments',
+        `The changed arguments of call "${callId}" do not fit ${call.function.name}: ${parsed.issues.join('; ')}. ` +
+          `They are ${canonicalJson(edited)}.`,
+      )
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import { canonicalText } from '../messages/canonicalJson.ts'
+import type { ModelReply } from '../messages/reply.ts'
+import { uniqueId } from '../messages/sendable.ts'
+import type { ToolCall } from '../messages/types.ts'
+import type { AgentContext, OpenCall } from './context.ts'
+import type { ModelTurn, ToolAnswer } from './effects.ts'
+
+/** The calls of a reply, with ids of their own. Those of a reply that was cut off are answered already. */
+export function openCalls({ transcript, step }: AgentContext, turn: ModelTurn): readonly OpenCall[] {
+  const { reply, needsApproval, sequential = [] } = turn
+  const taken = new Set<string>()
+  const firstOf = new Map<string, number>()
+  return reply.toolCalls.map((call, i): OpenCall => {
+    const isUsed = (id: string): boolean => taken.has(id) || transcript.hasCall(id)
+    const id = uniqueId(call.id, `call_${step}_${i}`, isUsed)
+    taken.add(id)
+    const named: ToolCall = { ...call, id }
+    if (isCutOff(reply)) return { call: named, approval: 'not_needed', answer: truncated }
+    const first = firstOf.get(signatureOf(call))
+    if (first !== undefined) return { call: named, approval: 'not_needed', sameAs: first }
+    firstOf.set(signatureOf(call), i)
+    return {
+      call: named,
+      approval: needsApproval.includes(i) ? 'pending' : 'not_needed',
+      ...(sequential.includes(i) ? { sequential: true } : {}),
+    }
+  })
+}
+
+/** Two calls with the same signature ask for the same thing. */
+function signatureOf({ function: { name, arguments: args } }: ToolCall): string {
+  return `${name} ${canonicalText(args)}`
+}
+
+function isCutOff({ finish }: ModelReply): boolean {
+  return finish === 'length'
+}
+
+/**
+ * The positions of the calls that can begin now: those that no person has to decide on, that are not the same as
+ * another, and that no call of a sequential tool keeps waiting.
+ */
+export function startable(calls: readonly OpenCall[]): readonly number[] {
+  const positions: number[] = []
+  let isWaitedFor = false
+  for (const [position, open] of calls.entries()) {
+    if (open.answer !== undefined || open.sameAs !== undefined) continue
+    if (open.sequential === true && isWaitedFor) break
+    if (open.approval !== 'pending' && open.started !== true) positions.push(position)
+    isWaitedFor = true
+    if (open.sequential === true) break
+  }
+  return positions
+}
+
+export function markStarted(
+  { calls }: AgentContext,
+  positions: readonly number[],
+): Pick<AgentContext, 'calls'> {
+  return { calls: calls.map((open, i) => (positions.includes(i) ? { ...open, started: true } : open)) }
+}
+
+const truncated: ToolAnswer = {
+  error: 'truncated',
+  content:
+    'Error (truncated): your reply was cut off at the output limit, so this call may be incomplete and was not run. ' +
+    'Make a smaller call, or split the work over several calls.',
+}

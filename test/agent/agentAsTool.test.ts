@@ -1,0 +1,286 @@
+import { getEventListeners } from 'node:events'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import { type AgentProgress, agentAsTool } from '../../src/agentAsTool.ts'
+import {
+  type AgentEvent,
+  type AgentOptions,
+  createAgent,
+  defineTool,
+  type Journal,
+  memoryJournal,
+  type RunOptions,
+  type Tool,
+} from '../../src/index.ts'
+import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
+import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
+import { countingAdd } from '../support/tools.ts'
+
+const helperFacts = { name: 'helper', description: 'Helps.' }
+const callHelper: ScriptedStep = {
+  calls: [{ name: 'helper', arguments: { task: 'add 1 and 2' }, id: 'c' }],
+  usage: { inputTokens: 100 },
+}
+const callAdd: ScriptedStep = {
+  calls: [{ name: 'add', arguments: { a: 1, b: 2 }, id: 'a' }],
+  usage: { inputTokens: 10 },
+}
+
+/** A sub-agent that follows a script, as a tool. */
+function helperOf(script: readonly ScriptedStep[], options: Omit<AgentOptions, 'model'> = {}): Tool {
+  return agentAsTool(createAgent({ model: scriptedModel(script), ...options }), helperFacts)
+}
+
+/** Runs an agent that calls this helper once and then answers. */
+function ask(helper: Tool, options: RunOptions = {}) {
+  const model = scriptedModel([callHelper, 'The helper is done.'])
+  return createAgent({ model, tools: [helper] }).run('go', { runId: 'r', ...options })
+}
+
+async function toldOf(helper: Tool): Promise<unknown> {
+  return expectDone(await ask(helper)).transcript[2]?.content
+}
+
+describe('an agent as a tool', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  it('is asked with the task, and its answer is the result', async () => {
+    const model = scriptedModel(['It is 3.'])
+    expect(await toldOf(agentAsTool(createAgent({ model }), helperFacts))).toBe('It is 3.')
+    expect(model.requests[0]?.messages).toEqual([{ role: 'user', content: 'add 1 and 2' }])
+  })
+
+  it('can take other arguments, and be asked in other words', async () => {
+    const model = scriptedModel(['3', '3', '3'])
+    const agent = createAgent({ model })
+    const input = z.object({ task: z.string(), polite: z.boolean().default(true) })
+    const message = ({ task, polite }: z.output<typeof input>) => `${task}${polite ? ', please' : ''}`
+    await toldOf(agentAsTool(agent, { ...helperFacts, input, message }))
+    await toldOf(agentAsTool(agent, { ...helperFacts, input }))
+    await toldOf(
+      agentAsTool(agent, {
+        ...helperFacts,
+        message: ({ task }) => [
+          { role: 'system', content: 'Be brief.' },
+          { role: 'user', content: task },
+        ],
+      }),
+    )
+    expect(model.requests.map(({ messages }) => messages.at(-1)?.content)).toEqual([
+      'add 1 and 2, please',
+      '{"task":"add 1 and 2","polite":true}',
+      'add 1 and 2',
+    ])
+    expect(model.requests[2]?.messages[0]).toEqual({ role: 'system', content: 'Be brief.' })
+  })
+
+  it('gives what its output schema makes of the answer', async () => {
+    const agent = createAgent({ model: scriptedModel(['{"sum":3}']), output: z.object({ sum: z.number() }) })
+    expect(await toldOf(agentAsTool(agent, helperFacts))).toBe('{"sum":3}')
+  })
+
+  it('is given the context of the run above', async () => {
+    const seen: unknown[] = []
+    const look = defineTool({
+      name: 'look',
+      description: 'Looks.',
+      input: z.object({}),
+      run: (_args, { context }) => void seen.push(context),
+    })
+    const helper = helperOf([{ calls: [{ name: 'look' }] }, 'ok'], { tools: [look] })
+    await ask(helper, { context: { user: 'ada' } })
+    expect(seen).toEqual([{ user: 'ada' }])
+  })
+
+  it('that gives no answer is a failed call with reason and last words, and the run goes on', async () => {
+    const broken = helperOf([{ text: 'Let me add.', ...callAdd }, new Error('no credit')], {
+      tools: [countingAdd()],
+    })
+    expect(await toldOf(broken)).toBe(
+      'Error (failed): helper failed: the agent gave no answer (model_error): The model call failed: no credit ' +
+        'The last that it said: Let me add.',
+    )
+  })
+
+  it('that waits for a person is a failed call that names what it waits for', async () => {
+    const add = { ...countingAdd(), needsApproval: true }
+    const told = await toldOf(helperOf([callAdd], { tools: [add] }))
+    expect(told).toMatch(/^Error \(failed\): helper failed: .*approve its calls of add/)
+    expect(add.runs).toEqual([])
+  })
+
+  it('that is asked nothing is a failed call', async () => {
+    const agent = createAgent({ model: scriptedModel([]) })
+    const told = await toldOf(agentAsTool(agent, { ...helperFacts, message: () => '' }))
+    expect(told).toMatch(/^Error \(failed\): helper failed: .*A run needs a question/)
+  })
+
+  it('is cancelled with the run above', async () => {
+    const signals: AbortSignal[] = []
+    const events: AgentEvent[] = []
+    const helper = helperOf([
+      (_request, { signal }) => {
+        signals.push(signal)
+        return HANG
+      },
+    ])
+    const controller = new AbortController()
+    const outcome = await ask(helper, {
+      signal: controller.signal,
+      onEvent(event) {
+        events.push(event)
+        if (event.type === 'tool.progress' && isModelStart(event.progress))
+          queueMicrotask(() => controller.abort())
+      },
+    })
+    expect(expectAborted(outcome).reason).toBe('cancelled')
+    expectSendable(outcome)
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([])
+  })
+
+  it('that takes too long is aborted, and what it spent until then is counted', async () => {
+    vi.useFakeTimers()
+    const waitInVain: ScriptedStep = () => {
+      queueMicrotask(() => void vi.advanceTimersByTimeAsync(600_000))
+      return HANG
+    }
+    const outcome = expectDone(await ask(helperOf([callAdd, waitInVain], { tools: [countingAdd()] })))
+    expect(outcome.transcript[2]?.content).toContain(
+      'Error (timeout): helper did not finish within 600000 ms',
+    )
+    expect(outcome.usage.inputTokens).toBe(100 + 10 + 1)
+  })
+})
+
+function isModelStart(progress: unknown): boolean {
+  return (progress as AgentProgress).event.type === 'model.started'
+}
+
+describe('the run of a sub-agent', () => {
+  it('counts its tokens to the run above, once', async () => {
+    const helper = helperOf(
+      [callAdd, { text: '3', usage: { inputTokens: 20, cachedTokens: 5, outputTokens: 7 } }],
+      {
+        tools: [countingAdd()],
+      },
+    )
+    const { usage } = await ask(helper)
+    expect(usage).toMatchObject({
+      inputTokens: 100 + 10 + 20 + 1,
+      cachedTokens: 5,
+      outputTokens: 1 + 1 + 7 + 1,
+    })
+  })
+
+  it('counts the tokens of its own sub-agents too', async () => {
+    const inner = helperOf([{ text: '3', usage: { inputTokens: 1000 } }])
+    const helper = helperOf([callHelper, 'It is 3.'], { tools: [inner] })
+    expect((await ask(helper)).usage.inputTokens).toBe(100 + (100 + 1000 + 1) + 1)
+  })
+
+  it('is visible below the run above, by an id of its own', async () => {
+    const events: AgentEvent[] = []
+    await ask(helperOf(['It is 3.']), { onEvent: (event) => events.push(event) })
+    const shown = events.flatMap((event) => (event.type === 'tool.progress' ? [event] : []))
+    expect(new Set(shown.map(({ callId, runId }) => [runId, callId].join()))).toEqual(new Set(['r,c']))
+    const progress = shown.map((event) => event.progress as AgentProgress)
+    expect(progress.map(({ type, event }) => `${type} ${event.runId} ${event.type}`)).toEqual([
+      'agent r/c run.started',
+      'agent r/c model.started',
+      'agent r/c model.delta',
+      'agent r/c model.delta',
+      'agent r/c model.delta',
+      'agent r/c model.finished',
+      'agent r/c transition',
+      'agent r/c transition',
+      'agent r/c run.finished',
+    ])
+  })
+
+  it('goes on where a crash stopped it, with both journals, and is counted in full', async () => {
+    const crashed = await crash()
+    const add = countingAdd()
+    const subAgent = createAgent({
+      model: scriptedModel([{ text: 'It is 3.', usage: { inputTokens: 20 } }]),
+      tools: [add],
+      journal: crashed.subJournal,
+    })
+    const helper = agentAsTool(subAgent, { ...helperFacts, idempotent: true })
+    const agent = createAgent({ model: scriptedModel(['3']), tools: [helper], journal: crashed.journal })
+    const outcome = expectDone(await agent.resume('r'))
+    expect(outcome.transcript[2]?.content).toBe('It is 3.')
+    expect(outcome.usage.inputTokens).toBe(100 + 10 + 20 + 1)
+    expect(add.runs).toEqual([])
+  })
+
+  it('is not begun anew after a crash where it is not said to be idempotent', async () => {
+    const { journal } = await crash()
+    const model = scriptedModel([])
+    const helper = agentAsTool(createAgent({ model }), helperFacts)
+    const agent = createAgent({ model: scriptedModel(['3']), tools: [helper], journal })
+    const outcome = expectDone(await agent.resume('r'))
+    expect(outcome.transcript[2]?.content).toContain('Error (in_doubt)')
+    expect(model.requests).toEqual([])
+  })
+
+  it('is not taken for an earlier one, where run ids are used twice and nothing was said of going on', async () => {
+    const model = scriptedModel(['the old answer', 'the new answer'])
+    const helper = agentAsTool(createAgent({ model, journal: memoryJournal() }), helperFacts)
+    expect(await toldOf(helper)).toBe('the old answer')
+    expect(await toldOf(helper)).toContain('Error (failed): helper failed: MisuseError: A run with the id')
+  })
+
+  it('that had ended before the crash is not run again', async () => {
+    const { journal, subJournal } = await crash()
+    const finishing = createAgent({
+      model: scriptedModel(['It is 3.']),
+      tools: [countingAdd()],
+      journal: subJournal,
+    })
+    await finishing.resume('r/c')
+    const model = scriptedModel([])
+    const subAgent = createAgent({ model, tools: [countingAdd()], journal: subJournal })
+    const helper = agentAsTool(subAgent, { ...helperFacts, idempotent: true })
+    const agent = createAgent({ model: scriptedModel(['3']), tools: [helper], journal })
+    expect(expectDone(await agent.resume('r')).transcript[2]?.content).toBe('It is 3.')
+    expect(model.requests).toEqual([])
+  })
+})
+
+/** The journals that a process leaves which dies in the second model call of the sub-agent. */
+async function crash(): Promise<{ journal: Journal; subJournal: Journal }> {
+  const journals = { journal: memoryJournal(), subJournal: memoryJournal() }
+  const died = Promise.withResolvers<{ journal: Journal; subJournal: Journal }>()
+  const die = async (): Promise<ScriptedStep> => {
+    died.resolve({
+      journal: await copyOf(journals.journal, 'r'),
+      subJournal: await copyOf(journals.subJournal, 'r/c'),
+    })
+    return HANG
+  }
+  const subAgent = createAgent({
+    model: scriptedModel([callAdd, die]),
+    tools: [countingAdd()],
+    journal: journals.subJournal,
+  })
+  const helper = agentAsTool(subAgent, { ...helperFacts, idempotent: true })
+  const agent = createAgent({
+    model: scriptedModel([callHelper]),
+    tools: [helper],
+    journal: journals.journal,
+  })
+  const run = agent.stream('go', { runId: 'r' })
+  const copies = await died.promise
+  run.abort()
+  await run.outcome
+  return copies
+}
+
+async function copyOf(journal: Journal, runId: string): Promise<Journal> {
+  const copy = memoryJournal()
+  await copy.append(runId, (await journal.load(runId)) ?? [])
+  return copy
+}
