@@ -18,11 +18,11 @@ export interface OpenAIOptions {
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>
   /**
-   * Sends the requests. Default: one over Node's HTTP client, which is quicker than the global `fetch` and bounds its
-   * sockets. Pass the global `fetch` where a dispatcher of undici is to be used.
+   * Sends the requests. Default: one over Node's HTTP client, which is quicker than the global `fetch` and has 256
+   * sockets to a host; further calls wait for one, and the wait counts as theirs. Pass the global `fetch` where a dispatcher of undici is to be used.
    */
   readonly fetch?: typeof globalThis.fetch
-  /** Milliseconds after which a call is given up. Default: 60000. */
+  /** Milliseconds after which a call is given up; for a stream, until it begins. Default: 60000. */
   readonly timeoutMs?: number
   /** Milliseconds without any piece of a stream after which the call is given up. Default: 30000. */
   readonly idleTimeoutMs?: number
