@@ -11,6 +11,7 @@ import type { Decision } from './machines/reducers.ts'
 import { type Limits, type RunSettings, resolveSettings } from './machines/settings.ts'
 import { type Memory, wholeTranscript } from './memory/memory.ts'
 import type { ReadResult } from './messages/readJson.ts'
+import { toolError } from './messages/toolTexts.ts'
 import type { Model } from './models/model.ts'
 import { outputFormat } from './outputFormat.ts'
 import { claimRun } from './runtime/claimRun.ts'
@@ -21,7 +22,6 @@ import { provideServices } from './runtime/liveMachine.ts'
 import { type Effect, PureMachine } from './runtime/pureMachine.ts'
 import { servicesOf } from './services.ts'
 import { timeoutMs } from './timeouts.ts'
-import { toolError } from './tools/executeTool.ts'
 import { Slots } from './tools/slots.ts'
 import type { Tool } from './tools/tool.ts'
 import { type RunTools, Toolbox, type ToolsOption } from './tools/toolbox.ts'
@@ -254,12 +254,7 @@ function readText<Output>(text: string): ReadResult<Output> {
 
 /** What the model is told of a call that had begun when the process died. */
 function reportInDoubt({ place }: Effect): RunEvent {
-  const output = toolError(
-    'in_doubt',
-    'the process stopped while this call ran, so it is unknown whether it had an effect. It was not run again. ' +
-      'Check before you repeat it.',
-  )
-  return { type: 'settled', place, output }
+  return { type: 'settled', place, output: toolError('in_doubt', {}) }
 }
 
 function toolOf(effect: Effect, tools: RunTools): Tool | undefined {

@@ -39,7 +39,10 @@ export function modelCaller(parts: ModelParts): (input: CallModelInput, io: Effe
 }
 
 /** What the chart has to know about the tools that a reply asks for. */
-async function traitsOf({ toolCalls }: ModelReply, { byName, chosen }: ToolSet): Promise<Omit<ModelTurn, 'reply'>> {
+async function traitsOf(
+  { toolCalls }: ModelReply,
+  { byName, chosen }: ToolSet,
+): Promise<Omit<ModelTurn, 'reply'>> {
   const toolOf = (call: ToolCall): Tool | undefined => byName.get(call.function.name)
   const sequential = positionsOf(toolCalls.map((call) => toolOf(call)?.sequential === true))
   const approvable = toolCalls.some((call) => (toolOf(call)?.needsApproval ?? false) !== false)
@@ -66,7 +69,9 @@ async function ask(
   let timer: ReturnType<typeof setTimeout> | undefined
   const tooLate = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      const error = new ModelError('timeout', `${model.id} did not answer within ${timeout} ms.`, { retryable: true })
+      const error = new ModelError('timeout', `${model.id} did not answer within ${timeout} ms.`, {
+        retryable: true,
+      })
       stop?.(error)
       reject(error)
     }, timeout)

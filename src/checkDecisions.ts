@@ -23,7 +23,10 @@ export async function checkDecisions(
     const call = calls.find((open) => open.call.id === callId)?.call
     if (call === undefined) {
       const known = calls.map((open) => open.call.id).join(', ')
-      throw new MisuseError('unknown_call', `The run waits for no decision on the call "${callId}", only on ${known}.`)
+      throw new MisuseError(
+        'unknown_call',
+        `The run waits for no decision on the call "${callId}", only on ${known}.`,
+      )
     }
     if (token !== undefined && token !== approvalToken(call)) {
       throw new MisuseError(

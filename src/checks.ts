@@ -108,5 +108,8 @@ export function checkedDecisions(decisions: readonly Decision[]): readonly Decis
 /** @throws MisuseError `invalid_option` for anything but a whole number of at least 1, or Infinity. */
 export function placesFor(name: string, value: number): number {
   if (value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && value >= 1)) return value
-  throw new MisuseError('invalid_option', `${name} must be a whole number of at least 1, not ${String(value)}.`)
+  throw new MisuseError(
+    'invalid_option',
+    `${name} must be a whole number of at least 1, not ${String(value)}.`,
+  )
 }

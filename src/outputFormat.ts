@@ -31,7 +31,8 @@ export function outputFormat<Output>(output: ZodType<Output>): OutputFormat<Outp
       if (!json.ok) return { ok: false, problem: asked(`is not JSON: ${json.problem}`) }
       const parsed = safelyParsed(output, json.value)
       if (parsed.success) return { ok: true, value: parsed.data }
-      if (!('error' in parsed)) return { ok: false, problem: asked(`could not be checked: ${parsed.message}`) }
+      if (!('error' in parsed))
+        return { ok: false, problem: asked(`could not be checked: ${parsed.message}`) }
       const issues = parsed.error.issues.map(
         ({ path, message }) => `${path.map(String).join('.') || 'it'}: ${message}`,
       )

@@ -23,8 +23,8 @@ import type {
 } from './effects.ts'
 import * as guards from './guards.ts'
 import { CLOSING_NOTE, nudge } from './notes.ts'
-import { type Ending, endingOf } from './outcome.ts'
 import { markStarted, startable } from './openCalls.ts'
+import { type Ending, endingOf } from './outcome.ts'
 import * as reducers from './reducers.ts'
 import { defaultSettings, type RunSettings } from './settings.ts'
 

@@ -1,6 +1,7 @@
 import { canonicalText } from '../messages/canonicalJson.ts'
 import type { ModelReply } from '../messages/reply.ts'
 import { uniqueId } from '../messages/sendable.ts'
+import { toolError } from '../messages/toolTexts.ts'
 import type { ToolCall } from '../messages/types.ts'
 import type { AgentContext, OpenCall } from './context.ts'
 import type { ModelTurn, ToolAnswer } from './effects.ts'
@@ -60,9 +61,4 @@ export function markStarted(
   return { calls: calls.map((open, i) => (positions.includes(i) ? { ...open, started: true } : open)) }
 }
 
-const truncated: ToolAnswer = {
-  error: 'truncated',
-  content:
-    'Error (truncated): your reply was cut off at the output limit, so this call may be incomplete and was not run. ' +
-    'Make a smaller call, or split the work over several calls.',
-}
+const truncated: ToolAnswer = toolError('truncated', {})

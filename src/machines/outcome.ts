@@ -1,5 +1,6 @@
 import type { ErrorInfo } from '../errors.ts'
 import type { Usage } from '../messages/reply.ts'
+import { toolError } from '../messages/toolTexts.ts'
 import type { Message } from '../messages/types.ts'
 import type { AgentContext, OpenCall } from './context.ts'
 import type { ToolAnswer } from './effects.ts'
@@ -129,10 +130,7 @@ export function endingOf(context: AgentContext): Ending {
   return { ...facts, status: 'done', output: context.reply?.text.toWellFormed() ?? '', ...stoppedBy }
 }
 
-const waitingAnswer: ToolAnswer = {
-  error: 'waiting',
-  content: 'This call waits for a person to allow it, and has not run.',
-}
+const waitingAnswer: ToolAnswer = toolError('waiting', {})
 
 function pendingApproval({ call }: OpenCall): PendingApproval {
   return { callId: call.id, name: call.function.name, arguments: call.function.arguments }

@@ -1,6 +1,7 @@
 import { describeError, type ErrorInfo, messageOf } from '../errors.ts'
 import { addUsage, type ModelReply } from '../messages/reply.ts'
 import { sendableCall, wellFormed } from '../messages/sendable.ts'
+import { toolError } from '../messages/toolTexts.ts'
 import type { AssistantMessage, ToolCall } from '../messages/types.ts'
 import type { AgentContext, OpenCall } from './context.ts'
 import type { ModelTurn, ToolAnswer } from './effects.ts'
@@ -21,7 +22,7 @@ export interface Decision {
   /** Told to the model when the call is rejected. */
   readonly reason?: string
   /** The token of the pending approval, where the decision is to hold for exactly the call that was shown. */
-  readonly token?: string
+  readonly token?: string | undefined
   /** What the call runs with instead of what the model wrote, where it is approved. Validated by `agent.resume`. */
   readonly arguments?: unknown
 }
@@ -111,7 +112,10 @@ export function settleCall(
 
 /** The model is told when a person changed what it asked for: the transcript shows its own arguments. */
 function withEdit({ function: { arguments: args } }: ToolCall, answer: ToolAnswer): ToolAnswer {
-  return { ...answer, content: `(A person changed the arguments of this call to ${args} before it ran.)\n${answer.content}` }
+  return {
+    ...answer,
+    content: `(A person changed the arguments of this call to ${args} before it ran.)\n${answer.content}`,
+  }
 }
 
 /** Notes a person's decision. Deciding a call again, or one that needs no decision, changes nothing. */
@@ -134,11 +138,7 @@ function decided(open: OpenCall, decision: Decision): OpenCall {
 }
 
 function denied({ reason }: Decision): ToolAnswer {
-  const why = reason === undefined ? '' : ` Reason: ${reason}`
-  return {
-    error: 'denied',
-    content: `Error (denied): a person did not allow this call, and it was not run.${why}`,
-  }
+  return toolError('denied', { reason })
 }
 
 /** Moves the results of the step into the transcript, in call order, and judges the run. */
@@ -238,14 +238,10 @@ function countCalls({
 
 /** `runTool` answers whatever a tool does; this is for actors that users provide themselves. */
 export function failedAnswer(thrown: unknown): ToolAnswer {
-  return { error: 'failed', content: `Error (failed): ${messageOf(thrown)}` }
+  return toolError('failed', { problem: messageOf(thrown) })
 }
 
-export const cancelledAnswer: ToolAnswer = {
-  error: 'cancelled',
-  content:
-    'Error (cancelled): the run was stopped before this call finished. It may or may not have had an effect.',
-}
+export const cancelledAnswer: ToolAnswer = toolError('cancelled', {})
 
 function assistantMessage({ message }: ModelReply, calls: readonly OpenCall[]): AssistantMessage {
   const { tool_calls: _asSent, ...rest } = message

@@ -81,7 +81,12 @@ export function resolveSettings(input: SettingsInput, base: RunSettings = defaul
       `missingCalls must be "nudge" or "answer", not "${String(missingCalls)}".`,
     )
   }
-  return { limits, modelRetries, missingCalls, runApprovedFirst: input.runApprovedFirst ?? base.runApprovedFirst }
+  return {
+    limits,
+    modelRetries,
+    missingCalls,
+    runApprovedFirst: input.runApprovedFirst ?? base.runApprovedFirst,
+  }
 }
 
 function isLimit(name: string): name is keyof Limits {

@@ -2,6 +2,7 @@ export { RESULT_NOT_RECORDED, type RepairedHistory, repairHistory } from './hist
 export { findViolations, type Rule, type Violation } from './invariants.ts'
 export type { FinishReason, ModelReply, Usage } from './reply.ts'
 export type { Delta } from './replyAccumulator.ts'
+export { type ToolErrorCode, toolTexts } from './toolTexts.ts'
 export type {
   AssistantMessage,
   ContentPart,

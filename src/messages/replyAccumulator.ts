@@ -47,7 +47,13 @@ export class ReplyAccumulator {
     }
     if (choice.delta !== undefined || choice.message !== undefined) this.#choices++
     // A server that does not stream sends the whole message in one piece.
-    const { content, tool_calls: calls, function_call: legacy, role: _role, ...extras } = fieldsOf(choice.delta ?? choice.message)
+    const {
+      content,
+      tool_calls: calls,
+      function_call: legacy,
+      role: _role,
+      ...extras
+    } = fieldsOf(choice.delta ?? choice.message)
     if (legacy !== undefined && legacy !== null) this.#addCall({ index: 0, function: legacy })
     for (const entry of Array.isArray(calls) ? calls : []) this.#addCall(fieldsOf(entry))
     this.#addExtras(extras)
@@ -67,7 +73,12 @@ export class ReplyAccumulator {
    */
   get endsWithinCall(): boolean {
     const last = this.#calls.at(-1)
-    return this.#finish === undefined && this.#usage === undefined && last !== undefined && !isWhole(last.arguments)
+    return (
+      this.#finish === undefined &&
+      this.#usage === undefined &&
+      last !== undefined &&
+      !isWhole(last.arguments)
+    )
   }
 
   reply(): ModelReply {
@@ -106,13 +117,15 @@ export class ReplyAccumulator {
     Object.assign(call.extras, withoutNulls(extras))
     // Names come whole, in pieces, or again and again, each time as long as they are by then.
     call.name = entry.name.startsWith(call.name) ? entry.name : call.name + entry.name
-    const isAgain = call.arguments !== '' && entry.arguments.startsWith(call.arguments) && isWhole(entry.arguments)
+    const isAgain =
+      call.arguments !== '' && entry.arguments.startsWith(call.arguments) && isWhole(entry.arguments)
     call.arguments = isAgain ? entry.arguments : call.arguments + entry.arguments
   }
 
   /** The call that an entry goes on with: by its id and index, as far as it has them, else the last one. */
   #continuedBy({ index, id, name, arguments: args }: CallEntry): OpenCall | undefined {
-    const isAtIndex = (call: OpenCall): boolean => index === undefined || call.index === undefined || call.index === index
+    const isAtIndex = (call: OpenCall): boolean =>
+      index === undefined || call.index === undefined || call.index === index
     const known = id === '' ? undefined : this.#calls.findLast((call) => call.id === id && isAtIndex(call))
     if (known !== undefined) return known
     if (index === undefined && id !== '') return undefined
@@ -167,10 +180,10 @@ function addEntry(list: readonly unknown[], entry: unknown): readonly unknown[] 
   const { index } = fieldsOf(entry)
   const at = typeof index === 'number' ? list.findIndex((known) => fieldsOf(known).index === index) : -1
   if (at < 0) return [...list, entry]
-  const merged = Object.entries(fieldsOf(entry)).reduce(
-    (fields, [field, value]) => ({ ...fields, [field]: continues(field) ? joined(fields[field], value) : value }),
-    { ...fieldsOf(list[at]) } as Record<string, unknown>,
-  )
+  const merged: Record<string, unknown> = { ...fieldsOf(list[at]) }
+  for (const [field, value] of Object.entries(fieldsOf(entry))) {
+    merged[field] = continues(field) ? joined(merged[field], value) : value
+  }
   return list.with(at, merged)
 }
 

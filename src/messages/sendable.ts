@@ -16,7 +16,12 @@ export function uniqueId(id: unknown, fallback: string, isUsed: (id: string) => 
 
 /** A call as a provider takes it back: a name that it accepts, and arguments that are JSON text. */
 export function sendableCall({ id, function: { name, arguments: args }, ...extras }: ToolCall): ToolCall {
-  return { ...extras, id, type: 'function', function: { name: sendableName(name), arguments: sendableArguments(args) } }
+  return {
+    ...extras,
+    id,
+    type: 'function',
+    function: { name: sendableName(name), arguments: sendableArguments(args) },
+  }
 }
 
 function sendableName(name: string): string {

@@ -55,7 +55,14 @@ function soundCall(given: unknown): ToolCall[] {
   if (typeof name !== 'string') return []
   const text =
     typeof args === 'string' ? args : args === undefined || args === null ? '' : JSON.stringify(args)
-  return [{ ...extras, id: typeof id === 'string' ? id : '', type: 'function', function: { name, arguments: text } }]
+  return [
+    {
+      ...extras,
+      id: typeof id === 'string' ? id : '',
+      type: 'function',
+      function: { name, arguments: text },
+    },
+  ]
 }
 
 function soundUsage(given: unknown): Usage {

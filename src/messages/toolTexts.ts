@@ -2,6 +2,8 @@ import type { JsonSchema } from './types.ts'
 
 /** How much of what the model sent is shown back to it, in characters. */
 const SHOWN_ARGUMENTS = 300
+/** How much of that is its end. */
+const SHOWN_TAIL = 100
 
 /** How much of a tool's name that does not exist is shown back, in characters. */
 const SHOWN_NAME = 100
@@ -73,14 +75,14 @@ export const toolTexts: { readonly [Code in ToolErrorCode]: (facts: ToolErrorFac
 
   invalid_json: ({ name, problem, sent, schema }) =>
     `The arguments of ${name} are not valid JSON (${problem}). The tool was not run.\n` +
-    `You sent: ${shorten(sent, SHOWN_ARGUMENTS)}\n` +
+    `You sent: ${excerpt(sent)}\n` +
     `Expected: one JSON object that fits this schema: ${shorten(JSON.stringify(schema), SHOWN_SCHEMA)}\n` +
     'Write the arguments as JSON and call the tool again.',
 
   invalid_arguments: ({ name, issues, sent }) =>
     `The arguments of ${name} do not fit its schema. The tool was not run.\n` +
     `${listOf(issues)}\n` +
-    `You sent: ${shorten(sent, SHOWN_ARGUMENTS)}\n` +
+    `You sent: ${excerpt(sent)}\n` +
     'Mend what is listed, keep the rest, and call the tool again.',
 
   truncated: () =>
@@ -123,6 +125,13 @@ function listOf(issues: readonly string[]): string {
   const more = issues.length - SHOWN_ISSUES
   const lines = issues.slice(0, SHOWN_ISSUES).map((issue) => `- ${shorten(issue, SHOWN_ISSUE)}`)
   return [...lines, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n')
+}
+
+/** The beginning and the end of what the model sent: where it breaks off is of interest too. */
+function excerpt(text: string): string {
+  if (text.length <= SHOWN_ARGUMENTS) return text
+  const tail = text.slice(-SHOWN_TAIL).replace(/^[\udc00-\udfff]/, '')
+  return `${shorten(text, SHOWN_ARGUMENTS - SHOWN_TAIL)} … ${tail}`
 }
 
 /** The surrogate that a cut may leave alone is dropped with it. */

@@ -16,7 +16,8 @@ type Init = RequestInit & { readonly [ON_BYTES]?: () => void }
  */
 export const httpFetch: typeof fetch = (input, init = {}) => {
   const { body } = init
-  const isPlain = !(input instanceof Request) && (body === undefined || body === null || typeof body === 'string')
+  const isPlain =
+    !(input instanceof Request) && (body === undefined || body === null || typeof body === 'string')
   return isPlain && !usesEnvironmentProxy() ? send(new URL(input), init) : fetch(input, init)
 }
 
@@ -34,7 +35,9 @@ const clients = {
 /** https://nodejs.org/api/cli.html#node_use_env_proxy1 */
 function usesEnvironmentProxy(): boolean {
   const { NODE_USE_ENV_PROXY: variable, NODE_OPTIONS: options = '' } = process.env
-  return variable !== undefined || [...process.execArgv, options].some((text) => text.includes('--use-env-proxy'))
+  return (
+    variable !== undefined || [...process.execArgv, options].some((text) => text.includes('--use-env-proxy'))
+  )
 }
 
 function send(url: URL, init: Init): Promise<Response> {
@@ -135,7 +138,8 @@ function responseOf(
   { statusCode = 0, headers }: IncomingMessage,
   body: ConstructorParameters<typeof Response>[0],
 ): Response {
-  if (statusCode < 200 || statusCode > 599) throw new TypeError(`The server answered with the status ${statusCode}.`)
+  if (statusCode < 200 || statusCode > 599)
+    throw new TypeError(`The server answered with the status ${statusCode}.`)
   const hasNoBody = statusCode === 204 || statusCode === 205 || statusCode === 304
   const fields = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],

@@ -91,8 +91,10 @@ function refuseErrorBody(body: unknown): void {
   const { error, object, choices } = fieldsOf(body)
   const choice = fieldsOf(Array.isArray(choices) ? choices[0] : undefined)
   const told = choice.error ?? error ?? (object === 'error' ? body : undefined)
-  if (told !== undefined && told !== null) throw typeof told === 'string' ? { message: told, type: 'error' } : told
-  if (choice.finish_reason === 'error') throw { message: 'The server broke the reply off.', type: 'server_error' }
+  if (told !== undefined && told !== null)
+    throw typeof told === 'string' ? { message: told, type: 'error' } : told
+  if (choice.finish_reason === 'error')
+    throw { message: 'The server broke the reply off.', type: 'server_error' }
 }
 
 function requestFields(

@@ -53,7 +53,9 @@ function askForPlace(tool: string, language: Language): string {
 }
 
 function failure(call: PastCall, result: string, language: Language): string {
-  const reason = shorten(result.trim().replace(/^Error(?: \(\w+\))?:?\s*/, ''))
+  // The first line says what was wrong; what follows is advice to a model.
+  const [told = ''] = result.trim().split('\n', 1)
+  const reason = shorten(told.replace(/^Error(?: \(\w+\))?:?\s*/, ''))
   const topic = topicOf(call, language)
   return sentence(
     language === 'zh' ? `没能得到${topic}，工具报错：${reason}` : `I could not find out ${topic}: ${reason}`,

@@ -10,8 +10,8 @@ import type {
   Waiting,
 } from '../machines/outcome.ts'
 import type { ReadResult } from '../messages/readJson.ts'
-import type { RunTools } from '../tools/toolbox.ts'
 import type { ToolCall } from '../messages/types.ts'
+import type { RunTools } from '../tools/toolbox.ts'
 import { approvalToken } from './approvalToken.ts'
 import { Driver, type StartingPoint } from './driver.ts'
 import { EventStream } from './eventStream.ts'
@@ -129,7 +129,10 @@ function withOutput<Output>(
 /** Each pending approval can be bound to exactly the call that a person was shown. */
 function withTokens<Output>(outcome: Outcome<Output>): Outcome<Output> {
   if (outcome.status !== 'waiting') return outcome
-  const approvals = outcome.approvals.map((pending) => ({ ...pending, token: approvalToken(callOf(pending)) }))
+  const approvals = outcome.approvals.map((pending) => ({
+    ...pending,
+    token: approvalToken(callOf(pending)),
+  }))
   return { ...outcome, approvals }
 }
 

@@ -12,7 +12,11 @@ import type { Services } from './inProcessHost.ts'
  * The machine with actors that do the work, so that it runs live: under `createActor`, in any XState inspector, or
  * invoked by a machine of the user's.
  */
-export function provideServices(machine: AgentMachine, services: Services, { memory, toolbox }: { readonly memory: Memory; readonly toolbox: Toolbox }): AgentMachine {
+export function provideServices(
+  machine: AgentMachine,
+  services: Services,
+  { memory, toolbox }: { readonly memory: Memory; readonly toolbox: Toolbox },
+): AgentMachine {
   return machine.provide({
     actors: {
       callModel: live('callModel'),

@@ -2,11 +2,14 @@ import { type Backoff, fullJitter } from '../backoff.ts'
 import { delay } from '../delay.ts'
 import { messageOf } from '../errors.ts'
 import { addUsage, noUsage, type Usage } from '../messages/reply.ts'
+import { toolError } from '../messages/toolTexts.ts'
 import type { ToolCall } from '../messages/types.ts'
+import { capText } from './capText.ts'
+import { thrownText } from './plainError.ts'
 import { readArguments } from './readArguments.ts'
 import { renderResult } from './renderResult.ts'
 import type { Slots } from './slots.ts'
-import type { Tool, ToolContext, ToolErrorCode, ToolResult } from './tool.ts'
+import type { Tool, ToolContext, ToolResult } from './tool.ts'
 
 /** What a call is run with. `signal` ends the run or the step that wanted the call. */
 export interface ExecutionContext extends Omit<ToolContext, 'callId'> {
@@ -33,17 +36,22 @@ export async function executeTool(
   if (tool === undefined) return unknownTool(call.function.name, tools)
   try {
     const read = await readArguments(call, tool)
-    if (!read.ok) return toolError(read.error, read.text)
+    if (!read.ok) return read.result
     return await runInSlot(tool, read.value, call.id, context)
   } catch (thrown) {
-    if (context.signal.aborted) return cancelled(tool)
+    if (context.signal.aborted) return cancelled(tool, false)
     // A schema's own code (a refinement, a transform) may throw.
     return failed(tool, thrown)
   }
 }
 
 /** The time that a call waits for its place does not count as its own. */
-async function runInSlot(tool: Tool, args: unknown, callId: string, context: ExecutionContext): Promise<ToolResult> {
+async function runInSlot(
+  tool: Tool,
+  args: unknown,
+  callId: string,
+  context: ExecutionContext,
+): Promise<ToolResult> {
   const { slots, onRetry, ...toolContext } = context
   if (slots.isFree(tool)) return runWithRetries(tool, args, { ...toolContext, callId }, onRetry)
   const leave = await slots.enter(tool, context.signal)
@@ -109,7 +117,7 @@ interface Attempt {
 
 /** Runs a tool that may be deaf. One that returns at once needs no timer: it can be neither timed out nor cancelled. */
 async function runRaced(tool: Tool, args: unknown, context: ToolContext): Promise<Attempt> {
-  if (context.signal.aborted) return { result: cancelled(tool) }
+  if (context.signal.aborted) return { result: cancelled(tool, false) }
   const stopper = new Stopper(context.signal)
   try {
     const returned = tool.run(args, {
@@ -135,7 +143,7 @@ function race(tool: Tool, running: PromiseLike<unknown>, stopper: Stopper): Prom
       stopper.stop(new DOMException(`${tool.name} took too long`, 'TimeoutError'))
       settle({ result: timedOut(tool) })
     }, tool.timeoutMs)
-    stopper.onStop(() => settle({ result: cancelled(tool) }))
+    stopper.onStop(() => settle({ result: cancelled(tool, true) }))
     Promise.resolve(running).then(
       (value) => settle(succeeded(tool, value)),
       (error) => settle({ result: failed(tool, error), thrown: { error } }),
@@ -144,10 +152,16 @@ function race(tool: Tool, running: PromiseLike<unknown>, stopper: Stopper): Prom
 }
 
 function succeeded(tool: Tool, value: unknown): Attempt {
+  return { result: { content: capText(rendered(tool, value), tool.maxResultTokens) } }
+}
+
+/** A tool that ran has run, whatever becomes of its result. */
+function rendered({ render }: Tool, value: unknown): string {
+  if (render === undefined) return renderResult(value)
   try {
-    return { result: { content: tool.render === undefined ? renderResult(value) : tool.render(value) } }
-  } catch (error) {
-    return { result: failed(tool, error) }
+    return renderResult(render(value))
+  } catch (thrown) {
+    return `The call succeeded, but its result cannot be shown: ${thrownText(thrown)}`
   }
 }
 
@@ -199,39 +213,17 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function timedOut({ name, timeoutMs }: Tool): ToolResult {
-  return toolError(
-    'timeout',
-    `${name} did not finish within ${timeoutMs} ms and was given up. It may still have had an effect.`,
-  )
+  return toolError('timeout', { name, timeoutMs })
 }
 
-function cancelled({ name }: Tool): ToolResult {
-  return toolError('cancelled', `${name} was cancelled. It may or may not have had an effect.`)
+function cancelled({ name }: Tool, begun: boolean): ToolResult {
+  return toolError('cancelled', { name, begun })
 }
 
 function failed({ name }: Tool, thrown: unknown): ToolResult {
-  return toolError('failed', `${name} failed: ${nameAndMessage(thrown)}`)
+  return toolError('failed', { name, problem: thrownText(thrown) })
 }
 
 function unknownTool(name: string, tools: ReadonlyMap<string, Tool>): ToolResult {
-  const names = [...tools.keys()]
-  return toolError(
-    'unknown_tool',
-    `There is no tool named ${JSON.stringify(name)}. ` +
-      (names.length === 0 ? 'No tools are available.' : `Available tools: ${names.join(', ')}.`),
-  )
-}
-
-/** An error as the model sees it: a fixed opening with the code, then what to do about it. */
-export function toolError(error: ToolErrorCode, text: string): ToolResult {
-  return { content: `Error (${error}): ${text}`.toWellFormed(), error }
-}
-
-function nameAndMessage(thrown: unknown): string {
-  const message = messageOf(thrown)
-  try {
-    return thrown instanceof Error && thrown.name !== 'Error' ? `${String(thrown.name)}: ${message}` : message
-  } catch {
-    return message
-  }
+  return toolError('unknown_tool', { name, available: [...tools.keys()] })
 }

@@ -16,17 +16,16 @@ export function tailOf(text: string, length: number): string {
   return text.slice(cutPoint(text, text.length - length).after)
 }
 
-/** The nearest places before and after `at` where the text can be cut: `at` itself where it is one. */
+/**
+ * The nearest places before and after `at` where the text can be cut: `at` itself where it is one. A surrogate that the
+ * window's edge parts from its other half is a character of its own, so no pair is cut there.
+ */
 function cutPoint(text: string, at: number): { readonly before: number; readonly after: number } {
   if (at <= 0) return { before: 0, after: 0 }
   if (at >= text.length) return { before: text.length, after: text.length }
-  const from = startOfPair(text, Math.max(0, at - WINDOW))
+  const from = Math.max(0, at - WINDOW)
   const found = characters.segment(text.slice(from, at + WINDOW)).containing(at - from)
   if (found === undefined) return { before: at, after: at }
   const before = from + found.index
   return before === at ? { before, after: at } : { before, after: before + found.segment.length }
-}
-
-function startOfPair(text: string, at: number): number {
-  return (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at
 }

@@ -13,6 +13,7 @@ const MAX_CHARACTERS = 1_000_000
  */
 export function renderResult(value: unknown): string {
   if (typeof value === 'string') return value.toWellFormed()
+  if (typeof value === 'boolean' || value === null || Number.isSafeInteger(value)) return String(value)
   const plain = plainForm(value, MAX_CHARACTERS)
   if (plain === undefined) return NOTHING_RETURNED
   return typeof plain === 'string' ? plain : JSON.stringify(plain)

@@ -1,4 +1,5 @@
 import type { Usage } from '../messages/reply.ts'
+import type { ToolErrorCode } from '../messages/toolTexts.ts'
 import type { JsonSchema, Message } from '../messages/types.ts'
 
 /** What a tool's `run` is given beside its arguments. */
@@ -70,18 +71,6 @@ export interface StepFacts {
   /** The conversation so far, without the system message. */
   readonly transcript: readonly Message[]
 }
-
-/** Why a tool call did not succeed. */
-export type ToolErrorCode =
-  | 'unknown_tool'
-  | 'invalid_json'
-  | 'invalid_arguments'
-  | 'truncated'
-  | 'denied'
-  | 'timeout'
-  | 'cancelled'
-  | 'failed'
-  | 'in_doubt'
 
 /** What the model is told of a call. */
 export interface ToolResult {

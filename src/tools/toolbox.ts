@@ -57,7 +57,8 @@ export class Toolbox {
     const tools = this.#tools
     const choose = this.#choose
     if (choose !== undefined) return new ChosenTools((facts) => toolsByName(choose(facts)))
-    if ([...tools.values()].some(({ onlyWhen }) => onlyWhen !== undefined)) return new ChosenTools(() => tools)
+    if ([...tools.values()].some(({ onlyWhen }) => onlyWhen !== undefined))
+      return new ChosenTools(() => tools)
     this.#shared ??= sharedTools(tools)
     return this.#shared
   }

@@ -115,7 +115,9 @@ export function describeLoop(
       const script = [{ calls: [{ name: 'subtract', arguments: {} }] }, { answer: 'I see.' }]
       const { outcome, requests } = await ask(script)
       expectDone(outcome)
-      const result = 'Error (unknown_tool): There is no tool named "subtract". Available tools: add.'
+      const result = expect.stringContaining(
+        'Error (unknown_tool): There is no tool named "subtract". Available tools: add.',
+      )
       expect(resultsOf(outcome)).toEqual([result])
       expect(requests[1]).toContain('Available tools: add.')
     })
@@ -136,7 +138,9 @@ export function describeLoop(
         tools: [throwing(new RangeError('too "big"'))],
       })
       expectDone(outcome)
-      expect(resultsOf(outcome)).toEqual(['Error (failed): fail failed: RangeError: too "big"'])
+      expect(resultsOf(outcome)).toEqual([
+        expect.stringContaining('Error (failed): fail failed: RangeError: too "big"'),
+      ])
       expect(requests[1]).toContain('RangeError: too ')
     })
 

@@ -133,7 +133,11 @@ const settings = resolveSettings({ limits, modelRetries })
 function turn(text: string, calls = 0): ModelTurn {
   const toolCalls = Array.from(
     { length: calls },
-    (_, i): ToolCall => ({ id: `call${i}`, type: 'function', function: { name: 'tool', arguments: `{"i":${i}}` } }),
+    (_, i): ToolCall => ({
+      id: `call${i}`,
+      type: 'function',
+      function: { name: 'tool', arguments: `{"i":${i}}` },
+    }),
   )
   return {
     needsApproval: [],

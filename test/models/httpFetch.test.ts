@@ -66,7 +66,10 @@ describe('the fetch of the models', () => {
 
   it('rejects a switch to another protocol', async () => {
     await using server = await loopback([
-      (response) => void response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
+      (response) =>
+        void response.socket?.end(
+          'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
+        ),
     ])
     await expect(httpFetch(server.baseURL)).rejects.toThrow(/another protocol/)
   })

@@ -299,7 +299,9 @@ describe('a model call that fails', () => {
     ['402', json({ error: { message: 'pay first' } }, 402), { code: 'quota_exceeded', retryable: false }],
     [
       'a rate limit in words of a quota',
-      json({ error: { message: 'You exceeded your current quota, retry in 36s' } }, 429, { 'retry-after': '36' }),
+      json({ error: { message: 'You exceeded your current quota, retry in 36s' } }, 429, {
+        'retry-after': '36',
+      }),
       { code: 'rate_limit', retryable: true },
     ],
     [
@@ -307,7 +309,11 @@ describe('a model call that fails', () => {
       json({ error: { message: 'Too many tokens, please wait' } }, 429),
       { code: 'rate_limit', retryable: true },
     ],
-    ['413', json({ error: { message: 'x', code: 'tokens_limit_reached' } }, 413), { code: 'context_too_long' }],
+    [
+      '413',
+      json({ error: { message: 'x', code: 'tokens_limit_reached' } }, 413),
+      { code: 'context_too_long' },
+    ],
     ['status 999', (response) => response.writeHead(999).end(), { code: 'connection', retryable: true }],
     ['429', json({ error: { message: 'slow down' } }, 429), { code: 'rate_limit', retryable: true }],
     [

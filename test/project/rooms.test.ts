@@ -36,7 +36,10 @@ const rules: Readonly<Record<string, Rule>> = {
   outputFormat: { values: ['errors', 'messages', 'zod'], types: ['models'] },
   callModel: { values: [...parts, 'outputFormat'] },
   services: { values: [...parts, 'callModel'] },
-  agent: { values: [...parts, 'checks', 'checkDecisions', 'outputFormat', 'services', 'node:'], types: ['zod'] },
+  agent: {
+    values: [...parts, 'checks', 'checkDecisions', 'outputFormat', 'services', 'node:'],
+    types: ['zod'],
+  },
   index: { values: [...parts, 'agent', 'agentAsTool'] },
   inspect: { values: 'anything' },
   testing: { values: 'anything' },

@@ -91,7 +91,7 @@ describe('a text that is capped', () => {
   })
 
   it('has an ellipsis where there is no room for a note, and nothing where there is room for nothing', () => {
-    expect(capText('x'.repeat(100), 3)).toMatch(/^x+…x+$/)
+    expect(capText('x'.repeat(100), 3)).toBe('xxxxxx…xx')
     expect(capText('x'.repeat(100), 1)).toBe('…')
     for (const nothing of [0, -1, Number.NaN]) expect(capText('x'.repeat(100), nothing)).toBe('')
   })

@@ -107,9 +107,27 @@ describe('the arguments of a tool are typed and validated by', () => {
     expect(parameters).toEqual(city)
   })
 
-  it('JSON Schemas with one id in two tools', () => {
+  it('JSON Schemas whose ids stay their own', () => {
     const input = { ...city, $id: 'https://example.org/city', id: 'city' }
     expect(() => [1, 2].map(() => defineTool({ ...base, input, run: () => 1 }))).not.toThrow()
+    expect(z.toJSONSchema(z.globalRegistry).schemas).not.toHaveProperty('city')
+  })
+
+  it('a schema that is asynchronous', async () => {
+    const input = z.object({ a: z.number().refine(async (a) => a > 1, 'must be above 1') })
+    const tool = defineTool({ ...base, input, run: () => 1 })
+    expect(await tool.parse({ a: 2 })).toEqual({ ok: true, value: { a: 2 } })
+    expect(await tool.parse({ a: 1 })).toEqual({ ok: false, issues: ['a: must be above 1 (you sent 1)'] })
+  })
+
+  it('a schema whose refinement throws, which runs once', () => {
+    let times = 0
+    const input = z.object({}).refine(() => {
+      times++
+      throw new Error('broken')
+    })
+    expect(() => defineTool({ ...base, input, run: () => 1 }).parse({})).toThrow('broken')
+    expect(times).toBe(1)
   })
 
   it('a schema with a JSON Schema that is given by hand', async () => {

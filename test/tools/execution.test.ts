@@ -71,7 +71,7 @@ describe('a tool that fails in a way that may pass', () => {
   it('is tried as often as it says, waiting longer each time', async () => {
     const { tool, keys } = flaky(9, passing, { retries: 3 })
     const { result, retries } = await runFlaky(tool)
-    expect(result).toContain('Error (failed): flaky failed: busy')
+    expect(result).toEqual(expect.stringContaining('Error (failed): flaky failed: busy'))
     expect(keys).toHaveLength(4)
     expect(retries.map((event) => (event.type === 'tool.retried' ? event.delayMs : 0))).toEqual([
       200, 400, 800,
@@ -202,7 +202,7 @@ describe('calls of one reply', () => {
       countingAdd(),
     ]
     const results = await runCalls(tools, [{ name: 'fail' }, { name: 'add', arguments: { a: 1, b: 2 } }])
-    expect(results).toEqual(['Error (failed): fail failed: no', '3'])
+    expect(results).toEqual([expect.stringContaining('Error (failed): fail failed: no'), '3'])
   })
 })
 

@@ -17,7 +17,7 @@ const read = (tool: Tool, args: unknown) => readArguments(callOf('t', args), too
 async function complaint(tool: Tool, args: unknown): Promise<string> {
   const result = await read(tool, args)
   if (result.ok) throw new Error(`accepted: ${JSON.stringify(result.value)}`)
-  return result.text
+  return result.result.content
 }
 
 const question = z.object({ text: z.string(), options: z.array(z.string()).optional() })
@@ -41,7 +41,7 @@ describe('arguments that are not JSON', () => {
 
   it('are answered with the error, the schema and what was sent', async () => {
     const result = await read(quiz, text)
-    expect(result).toMatchObject({ ok: false, error: 'invalid_json' })
+    expect(result).toMatchObject({ ok: false, result: { error: 'invalid_json' } })
     const told = await complaint(quiz, text)
     expect(told).toContain('JSON')
     expect(told).toContain(`You sent: ${text}`)
@@ -51,7 +51,8 @@ describe('arguments that are not JSON', () => {
   it('are shown from their beginning and to their end', async () => {
     const told = await complaint(quiz, `{"begin${'x'.repeat(100_000)}end`)
     expect(told).toContain('{"begin')
-    expect(told).toContain('end (100010 characters)')
+    expect(told).toContain('xend\n')
+    expect(told).toContain('(100010 characters)')
     expect(told.length).toBeLessThan(1500)
   })
 
@@ -99,6 +100,16 @@ describe('arguments that were encoded twice', () => {
     expect(await complaint(tool, { text: 1, either: '["a"]' })).not.toContain('- either')
   })
 
+  it('are left alone where a string is as good as an array, beside one that is read', async () => {
+    const tool = toolWith(
+      z.object({ list: z.array(z.number()), either: z.union([z.array(z.string()), z.string()]) }),
+    )
+    expect(await read(tool, { list: '[1]', either: '["a"]' })).toEqual({
+      ok: true,
+      value: { list: [1], either: '["a"]' },
+    })
+  })
+
   it('are left alone where the schema took them for what they are', async () => {
     const tool = toolWith(z.object({ list: z.preprocess(String, z.string()) }))
     expect(await read(tool, { list: '[1]' })).toEqual({ ok: true, value: { list: '[1]' } })
@@ -144,13 +155,13 @@ describe('what does not fit', () => {
     )
     const args = { items: [{ price: '12' }], unit: 'lb', 'odd key': 1, count: 1 }
     expect((await complaint(tool, args)).split('\n')).toEqual([
-      'The arguments of t do not fit its schema. The tool was not run.',
+      'Error (invalid_arguments): The arguments of t do not fit its schema. The tool was not run.',
       '- items[0].price: expected number, received string (you sent "12")',
       '- unit: expected one of "kg"|"g" (you sent "lb")',
       '- ["odd key"]: expected string, received number (you sent 1)',
       '- count: Too small: expected number to be >=2 (you sent 1)',
       `You sent: ${JSON.stringify(args)}`,
-      'Mend this and call the tool again.',
+      'Mend what is listed, keep the rest, and call the tool again.',
     ])
   })
 
@@ -177,9 +188,9 @@ describe('what does not fit', () => {
     const told = await complaint(tool, { list })
     expect(told.split('\n').filter((line) => line.startsWith('- '))).toHaveLength(21)
     expect(told).toContain('- and 480 more')
-    expect(told.length).toBeLessThan(5000)
+    expect(told.length).toBeLessThan(12_000)
     const long = toolWith(z.object({ a: z.number({ error: 'no '.repeat(1000) }) }))
-    expect((await complaint(long, {})).length).toBeLessThan(600)
+    expect((await complaint(long, {})).length).toBeLessThan(900)
   })
 
   it.each(['null', '5', '[]', '"text"'])('as %s is told', async (text) => {
@@ -198,7 +209,9 @@ describe('keys that reach a prototype', () => {
       hostile.replaceAll('proto__', '\\u0070roto__').replace('constr', '\\u0063onstr'),
     ],
   ])('are left out %s', async (_where, text) => {
-    const result = await read(open, text)
+    // Not every schema library leaves them out by itself.
+    const trusting: Tool = { ...open, parse: (value) => ({ ok: true, value }) }
+    const result = await read(trusting, text)
     expect(result.ok && Object.getOwnPropertyNames(result.value)).toEqual(['kept'])
   })
 
@@ -218,10 +231,9 @@ describe('keys that reach a prototype', () => {
   })
 
   it('may be plain names', async () => {
-    const racing = toolWith(z.object({ constructor: z.string() }))
-    expect(await read(racing, { constructor: 'Ferrari' })).toEqual({
-      ok: true,
-      value: { constructor: 'Ferrari' },
-    })
+    const racing = toolWith(z.object({ constructor: z.union([z.string(), z.object({ name: z.string() })]) }))
+    for (const value of [{ constructor: 'Ferrari' }, { constructor: { name: 'Ferrari' } }]) {
+      expect(await read(racing, value)).toEqual({ ok: true, value })
+    }
   })
 })
