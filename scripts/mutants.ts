@@ -16,6 +16,7 @@ interface Mutant {
 const guards = (from: string, to: string): Mutant => ({ file: 'src/machines/guards.ts', from, to })
 const limits = (from: string, to: string): Mutant => ({ file: 'src/machines/limits.ts', from, to })
 const reducers = (from: string, to: string): Mutant => ({ file: 'src/machines/reducers.ts', from, to })
+const openCalls = (from: string, to: string): Mutant => ({ file: 'src/machines/openCalls.ts', from, to })
 const chart = (from: string, to: string): Mutant => ({ file: 'src/machines/agentMachine.ts', from, to })
 
 const mutants: readonly Mutant[] = [
@@ -23,9 +24,8 @@ const mutants: readonly Mutant[] = [
   guards('describeError(thrown).retryable', 'true'),
   guards("reply.finish === 'content_filter' ||", 'false ||'),
   guards('return calls.length > 0', 'return calls.length > 1'),
-  guards("open.approval === 'pending')", 'false)'),
-  guards("reply.text.trim() !== '' && reply.finish !== 'length'", 'true'),
-  guards('return !needsApproval(context)', 'return true'),
+  guards("reply.text.trim() !== '' &&\n    reply.finish !== 'length' &&", ''),
+  guards("return !calls.some((open) => open.approval === 'pending')", 'return true'),
   guards('calls.every((open)', 'calls.some((open)'),
   guards("return verdict?.reaction === 'conclude'", 'return false'),
   guards("return verdict?.reaction === 'abort'", 'return false'),
@@ -38,6 +38,10 @@ const mutants: readonly Mutant[] = [
   reducers("error === 'denied' ? streak : streak + 1", 'streak + 1'),
   reducers("isWhole && reply.finish !== 'length' ? 0", 'isWhole ? 0'),
   reducers('if (isRefused(next)) return { ...received, calls: [] }', ''),
+  openCalls("if (open.approval !== 'pending' && open.started !== true)", 'if (open.started !== true)'),
+  openCalls('open.sequential === true && isWaitedFor', 'false'),
+  openCalls('    if (open.sequential === true) break\n  }', '  }'),
+  openCalls('if (first !== undefined)', 'if (false)'),
   chart('CANCEL: { target', 'IGNORED: { target'),
   chart("target: 'calling', actions: 'beginNextAttempt'", "target: 'calling'"),
   chart("exit: 'stopTools',", ''),
@@ -73,7 +77,7 @@ process.exitCode = survived === 0 ? 0 : 1
 
 function testsPass(): boolean {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const tests = ['test/machines', 'test/runtime/liveMachine.test.ts']
+  const tests = ['test/machines', 'test/runtime/liveMachine.test.ts', 'test/tools/execution.test.ts']
   const { status } = spawnSync(process.execPath, [vitest, 'run', '--bail', '1', ...tests], { cwd: copy })
   return status === 0
 }
