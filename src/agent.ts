@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { ZodType } from 'zod'
 import { checkDecisions } from './checkDecisions.ts'
 import { checkedDecisions, checkedInput, checkedOptions, placesFor } from './checks.ts'
-import { LoopchartError, MisuseError } from './errors.ts'
-import type { Journal, RunEvent } from './journal/entry.ts'
+import { LoopchartError, MisuseError, messageOf } from './errors.ts'
+import type { Journal, JournalEntry, RunEvent } from './journal/entry.ts'
 import { type AgentMachine, createAgentMachine } from './machines/agentMachine.ts'
 import type { AgentInput, RunInput } from './machines/context.ts'
 import type { Outcome } from './machines/outcome.ts'
@@ -110,8 +110,8 @@ export interface Agent<Output = string> {
    * Goes on with a run from its journal. What was recorded is not done again. A tool call that had begun and did not
    * report runs again only if its tool is idempotent; of any other the model is told that the outcome is unknown.
    *
-   * @returns How the run ended. Rejects where the run is not in the journal, or was recorded by an agent that worked
-   * otherwise (`journal_mismatch`).
+   * @returns How the run ended. Rejects where the run cannot be taken up: it is not in the journal (`run_not_found`), the
+   * journal cannot be read (`journal_error`), or it was recorded by an agent that worked otherwise (`journal_mismatch`).
    */
   resume(runId: string, options?: ResumeOptions): Promise<Outcome<Output>>
   /** The loop with this agent's model, tools and memory provided: an ordinary XState machine. */
@@ -227,7 +227,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
         'agent.resume needs createAgent({ journal }), the one that the run was kept in.',
       )
     }
-    const entries = await journal.load(id)
+    const entries = await loaded(journal, id)
     if (entries === undefined || entries === null) {
       throw new LoopchartError('run_not_found', `There is no run with the id "${id}" in the journal.`)
     }
@@ -244,6 +244,20 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
       ...decisions.map((decision): RunEvent => ({ type: 'decided', decision })),
     ]
     return { id, fold, from: { effects: [...unstarted, ...again], happened, ended }, resumed: true }
+  }
+}
+
+async function loaded(journal: Journal, id: string): Promise<readonly JournalEntry[] | undefined> {
+  try {
+    return await journal.load(id)
+  } catch (cause) {
+    throw new LoopchartError(
+      'journal_error',
+      `The journal of run "${id}" could not be read: ${messageOf(cause)}`,
+      {
+        cause,
+      },
+    )
   }
 }
 

@@ -270,6 +270,7 @@ describe('journals in trouble', () => {
       message: 'The journal failed: db down',
     })
     expect(model.requests).toEqual([])
+    await expect(agent.resume('r')).rejects.toMatchObject({ code: 'journal_error' })
   })
 
   it('keep limits that are switched off', async () => {
