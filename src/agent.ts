@@ -45,10 +45,11 @@ export interface AgentOptions<Output = string> {
    */
   readonly runApprovedFirst?: boolean
   /**
-   * What of an event a watcher may see: takes secrets out before anybody is shown it. Give back the event, changed or
-   * not. Where it throws, the event is not shown. Default: everything.
+   * What of an event a watcher may see: takes secrets out before anybody is shown it. Give back the event, or a
+   * changed copy of it, or nothing where it is not to be shown. Where it throws, the event is not shown. Default:
+   * everything.
    */
-  readonly redact?: (event: AgentEvent) => AgentEvent
+  readonly redact?: (event: AgentEvent) => AgentEvent | undefined
   /** The system message, the same in every request. Default: the one that a given history begins with, or none. */
   readonly instructions?: string
   /**

@@ -13,28 +13,31 @@ import type { RunTools } from './tools/toolbox.ts'
  * `invalid_arguments` where changed arguments do not fit the tool.
  */
 export async function checkDecisions(
-  { value, context }: AgentSnapshot,
+  { context }: AgentSnapshot,
   decisions: readonly Decision[],
   tools: RunTools,
 ): Promise<void> {
-  if (value !== 'awaitingApproval') return
   const { calls, step, transcript } = context
-  for (const { callId, token, arguments: edited } of decisions) {
-    const call = calls.find((open) => open.call.id === callId)?.call
-    if (call === undefined) {
-      const known = calls.map((open) => open.call.id).join(', ')
+  if (!calls.some(({ approval }) => approval === 'pending')) return
+  for (const { callId, approved, token, arguments: edited } of decisions) {
+    const named = calls.find((open) => open.call.id === callId)
+    const open = named?.sameAs === undefined ? named : calls[named.sameAs]
+    if (open === undefined) {
+      const known = calls.filter(({ approval }) => approval === 'pending').map(({ call }) => call.id)
       throw new MisuseError(
         'unknown_call',
-        `The run waits for no decision on the call "${callId}", only on ${known}.`,
+        `The run waits for no decision on the call "${callId}", only on ${known.join(', ')}.`,
       )
     }
+    if (open.approval !== 'pending') continue
+    const { call } = open
     if (token !== undefined && token !== approvalToken(call)) {
       throw new MisuseError(
         'approval_mismatch',
         `The decision on call "${callId}" was made for other arguments than the call has. Show the person the call anew.`,
       )
     }
-    if (edited === undefined) continue
+    if (edited === undefined || !approved) continue
     const asked = transcript.prefix(transcript.length - 1)
     const tool = tools.at(step, () => asked.toArray()).byName.get(call.function.name)
     const parsed = await tool?.parse(edited)

@@ -2,7 +2,6 @@ import type { AgentOptions } from './agent.ts'
 import { MisuseError, messageOf } from './errors.ts'
 import { type AgentInput, messagesOf, type RunInput, runInputOf } from './machines/context.ts'
 import type { Decision } from './machines/reducers.ts'
-import type { Message } from './messages/types.ts'
 
 /** The earliest place at which a programmer's mistake can be told: what `createAgent`, `run` and `resume` are given. */
 
@@ -82,13 +81,13 @@ export function checkedInput(input: AgentInput): RunInput {
   return { ...runInput, messages }
 }
 
-function plainCopy(messages: readonly Message[]): readonly Message[] {
+function plainCopy<Value>(values: readonly Value[]): readonly Value[] {
   try {
-    return JSON.parse(JSON.stringify(messages)) as Message[]
+    return JSON.parse(JSON.stringify(values)) as Value[]
   } catch (cause) {
     throw new MisuseError(
       'invalid_input',
-      `Messages must be plain JSON, so that they can be sent and kept: ${messageOf(cause)}`,
+      `Messages and decisions must be plain JSON, so that they can be sent and kept: ${messageOf(cause)}`,
       { cause },
     )
   }
@@ -98,7 +97,7 @@ function plainCopy(messages: readonly Message[]): readonly Message[] {
 export function checkedDecisions(decisions: readonly Decision[]): readonly Decision[] {
   const isSound = (decision: Decision): boolean =>
     typeof decision?.callId === 'string' && typeof decision.approved === 'boolean'
-  if (Array.isArray(decisions) && decisions.every(isSound)) return decisions
+  if (Array.isArray(decisions) && decisions.every(isSound)) return plainCopy(decisions)
   throw new MisuseError(
     'invalid_decision',
     'decisions must be an array of { callId, approved }, with callId a string and approved true or false.',

@@ -276,6 +276,10 @@ export function createAgentMachine(settings: RunSettings = defaultSettings): Age
         entry: 'startTools',
         exit: 'stopTools',
         on: {
+          // Decisions may come while calls that need none still run.
+          DECIDE: {
+            actions: [{ type: 'recordDecision', params: ({ event }) => event.decision }, 'startTools'],
+          },
           'xstate.done.actor.tool.*': {
             actions: [
               {

@@ -39,6 +39,7 @@ export interface EndingFacts {
   readonly usage: Usage
   /** Model calls that could ask for tools. */
   readonly steps: number
+  /** What was executed; calls of one reply that ask for the same count once. */
   readonly toolCalls: { readonly total: number; readonly failed: number }
   /** Which model answered, from which step on, where models name themselves. */
   readonly answeredBy: readonly AnsweredBy[]

@@ -1,8 +1,9 @@
 import { describeError, type ErrorInfo, messageOf } from '../errors.ts'
+import { canonicalJson } from '../messages/canonicalJson.ts'
 import { addUsage, type ModelReply } from '../messages/reply.ts'
 import { sendableCall, wellFormed } from '../messages/sendable.ts'
 import { toolError } from '../messages/toolTexts.ts'
-import type { AssistantMessage, ToolCall } from '../messages/types.ts'
+import type { AssistantMessage } from '../messages/types.ts'
 import type { AgentContext, OpenCall } from './context.ts'
 import type { ModelTurn, ToolAnswer } from './effects.ts'
 import { hasCalls, isAnswer, isRefused } from './guards.ts'
@@ -21,7 +22,10 @@ export interface Decision {
   readonly approved: boolean
   /** Told to the model when the call is rejected. */
   readonly reason?: string
-  /** The token of the pending approval, where the decision is to hold for exactly the call that was shown. */
+  /**
+   * The token of the pending approval, where the decision is to hold for exactly the call that was shown. Checked by
+   * `agent.resume`; a live machine does not look at it.
+   */
   readonly token?: string | undefined
   /** What the call runs with instead of what the model wrote, where it is approved. Validated by `agent.resume`. */
   readonly arguments?: unknown
@@ -101,31 +105,37 @@ export function settleCall(
   { position, answer }: { readonly position: number; readonly answer: ToolAnswer },
 ): Change {
   const { usage: spent, ...told } = answer
+  const shown = withEdit(calls[position], told)
   return {
     calls: calls.map((open, i) => {
       const isAnswered = (i === position || open.sameAs === position) && open.answer === undefined
-      return isAnswered ? { ...open, answer: open.edited === true ? withEdit(open.call, told) : told } : open
+      return isAnswered ? { ...open, answer: shown } : open
     }),
     ...(spent === undefined ? {} : { usage: addUsage(usage, spent) }),
   }
 }
 
 /** The model is told when a person changed what it asked for: the transcript shows its own arguments. */
-function withEdit({ function: { arguments: args } }: ToolCall, answer: ToolAnswer): ToolAnswer {
-  return {
-    ...answer,
-    content: `(A person changed the arguments of this call to ${args} before it ran.)\n${answer.content}`,
-  }
+function withEdit(open: OpenCall | undefined, answer: ToolAnswer): ToolAnswer {
+  if (open?.edited !== true) return answer
+  const note = `(A person changed the arguments of this call to ${open.call.function.arguments} before it ran.)`
+  return { ...answer, content: `${note}\n${answer.content}` }
 }
 
-/** Notes a person's decision. Deciding a call again, or one that needs no decision, changes nothing. */
+/**
+ * Notes a person's decision. Deciding a call again, or one that needs no decision, changes nothing. A decision on a
+ * call that asks for the same as another is one on both.
+ */
 export function recordDecision({ calls }: AgentContext, decision: Decision): Change {
-  const position = calls.findIndex(({ call }) => call.id === decision.callId)
+  const named = calls.findIndex(({ call }) => call.id === decision.callId)
+  const position = calls[named]?.sameAs ?? named
+  if (calls[position]?.approval !== 'pending') return {}
   return {
     calls: calls.map((open, i) => {
-      if (i === position) return open.approval === 'pending' ? decided(open, decision) : open
-      const follows = open.sameAs === position && position >= 0 && calls[position]?.approval === 'pending'
-      return follows && decision.approved !== true ? { ...open, answer: denied(decision) } : open
+      if (i === position) return decided(open, decision)
+      return open.sameAs === position && decision.approved !== true
+        ? { ...open, answer: denied(decision) }
+        : open
     }),
   }
 }
@@ -133,7 +143,7 @@ export function recordDecision({ calls }: AgentContext, decision: Decision): Cha
 function decided(open: OpenCall, decision: Decision): OpenCall {
   if (decision.approved !== true) return { ...open, approval: 'not_needed', answer: denied(decision) }
   if (decision.arguments === undefined) return { ...open, approval: 'approved' }
-  const edited = { ...open.call.function, arguments: JSON.stringify(decision.arguments) }
+  const edited = { ...open.call.function, arguments: canonicalJson(decision.arguments) }
   return { ...open, approval: 'approved', edited: true, call: { ...open.call, function: edited } }
 }
 
@@ -143,7 +153,8 @@ function denied({ reason }: Decision): ToolAnswer {
 
 /** Moves the results of the step into the transcript, in call order, and judges the run. */
 export function recordResults(context: AgentContext): Change {
-  const answers = context.calls.flatMap(({ answer }) => (answer === undefined ? [] : [answer]))
+  // What ran once failed once, however many calls asked for it.
+  const answers = executed(context.calls).flatMap(({ answer }) => (answer === undefined ? [] : [answer]))
   const recorded = {
     transcript: context.transcript.append(toolMessages(context.calls, cancelledAnswer)),
     calls: [],
@@ -232,8 +243,13 @@ function countCalls({
   toolCalls,
   toolErrors,
 }: AgentContext): Pick<AgentContext, 'toolCalls' | 'toolErrors'> {
-  const failures = calls.filter(({ answer }) => answer === undefined || answer.error !== undefined)
-  return { toolCalls: toolCalls + calls.length, toolErrors: toolErrors + failures.length }
+  const counted = executed(calls)
+  const failures = counted.filter(({ answer }) => answer === undefined || answer.error !== undefined)
+  return { toolCalls: toolCalls + counted.length, toolErrors: toolErrors + failures.length }
+}
+
+function executed(calls: readonly OpenCall[]): readonly OpenCall[] {
+  return calls.filter(({ sameAs }) => sameAs === undefined)
 }
 
 /** `runTool` answers whatever a tool does; this is for actors that users provide themselves. */

@@ -65,7 +65,8 @@ function soundCall(given: unknown): ToolCall[] {
   ]
 }
 
-function soundUsage(given: unknown): Usage {
+/** Usage of which every part is a count; what is none counts as 0. */
+export function soundUsage(given: unknown): Usage {
   const usage = fieldsOf(given)
   return {
     inputTokens: countOf(usage.inputTokens),

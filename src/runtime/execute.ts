@@ -11,6 +11,7 @@ import type {
 } from '../machines/outcome.ts'
 import type { ReadResult } from '../messages/readJson.ts'
 import type { ToolCall } from '../messages/types.ts'
+import { hush, isThenable } from '../thenables.ts'
 import type { RunTools } from '../tools/toolbox.ts'
 import { approvalToken } from './approvalToken.ts'
 import { Driver, type StartingPoint } from './driver.ts'
@@ -37,7 +38,7 @@ export interface ExecutionOptions<Output> {
   readonly onEvent?: ((event: AgentEvent) => unknown) | undefined
   readonly tools: RunTools
   /** What of an event a watcher may see. */
-  readonly redact?: ((event: AgentEvent) => AgentEvent) | undefined
+  readonly redact?: ((event: AgentEvent) => AgentEvent | undefined) | undefined
   /** What the caller gives the tools of this run. */
   readonly context?: unknown
   /** Makes of the answer's text what the agent promises. */
@@ -83,7 +84,8 @@ export async function execute<Output>(
     const ending = await driver.drive(withCancellation(run.from, signals))
     const facts = { runId: run.id, durationMs: performance.now() - startedAt }
     const outcome = withTokens({ ...facts, ...withOutput(ending, options.read) })
-    observe?.({ type: 'run.finished', outcome })
+    // Watchers are shown a copy: what they, or redact, change of it is theirs.
+    observe?.({ type: 'run.finished', outcome: { ...outcome } })
     return outcome
   } finally {
     for (const signal of signals) signal.removeEventListener('abort', cancel)
@@ -158,7 +160,7 @@ function cancellationOf({ reason }: AbortSignal): Cancellation {
 function notify(
   onEvent: (event: AgentEvent) => unknown,
   event: AgentEvent,
-  redact: (event: AgentEvent) => AgentEvent = (whole) => whole,
+  redact: (event: AgentEvent) => AgentEvent | undefined = (whole) => whole,
 ): void {
   let what = 'redact'
   const warn = (thrown: unknown): void =>
@@ -167,6 +169,9 @@ function notify(
     })
   try {
     const shown = redact(event)
+    hush(shown)
+    // Who gives back nothing, or a promise, has not said what may be seen.
+    if (typeof shown !== 'object' || shown === null || isThenable(shown)) return
     what = 'onEvent'
     const returned = onEvent(shown)
     if (returned instanceof Promise) returned.catch(warn)

@@ -2,8 +2,10 @@ import { type Backoff, fullJitter } from '../backoff.ts'
 import { delay } from '../delay.ts'
 import { messageOf } from '../errors.ts'
 import { addUsage, noUsage, type Usage } from '../messages/reply.ts'
+import { soundUsage } from '../messages/soundReply.ts'
 import { toolError } from '../messages/toolTexts.ts'
 import type { ToolCall } from '../messages/types.ts'
+import { hush, isThenable, within } from '../thenables.ts'
 import { capText } from './capText.ts'
 import { thrownText } from './plainError.ts'
 import { readArguments } from './readArguments.ts'
@@ -73,7 +75,7 @@ async function runWithRetries(
   const counting: ToolContext = {
     ...context,
     addUsage: (spent) => {
-      usage = addUsage(usage ?? noUsage, spent)
+      usage = addUsage(usage ?? noUsage, soundUsage(spent))
     },
   }
   for (let failures = 1; ; failures++) {
@@ -89,7 +91,9 @@ async function runWithRetries(
 
 function mayPass(tool: Tool, error: unknown): boolean {
   try {
-    return tool.isTransient(error) === true
+    const answer: unknown = tool.isTransient(error)
+    hush(answer)
+    return answer === true
   } catch {
     return false
   }
@@ -102,9 +106,11 @@ export async function callNeedsApproval(call: ToolCall, tools: ReadonlyMap<strin
   try {
     const read = await readArguments(call, tool)
     if (!read.ok) return false
-    return tool.needsApproval === true || (await tool.needsApproval(read.value)) !== false
+    if (tool.needsApproval === true) return true
+    const answer = tool.needsApproval(read.value)
+    return (isThenable(answer) ? await within(tool.timeoutMs, answer) : answer) !== false
   } catch {
-    // A predicate that fails must not let a dangerous call through.
+    // A predicate that fails, or never answers, must not let a dangerous call through.
     return true
   }
 }
@@ -201,15 +207,6 @@ class Stopper {
   dispose(): void {
     if (this.#listener !== undefined) this.#outer.removeEventListener('abort', this.#listener)
   }
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    (typeof value === 'object' || typeof value === 'function') &&
-    value !== null &&
-    'then' in value &&
-    typeof value.then === 'function'
-  )
 }
 
 function timedOut({ name, timeoutMs }: Tool): ToolResult {

@@ -1,3 +1,5 @@
+import { hush } from '../thenables.ts'
+
 /** What an object is to be written as. */
 export type PlainShape = { readonly value: unknown } | PlainList | PlainRecord
 
@@ -89,6 +91,7 @@ function shapeOf(value: object): PlainShape {
     case 'Response':
       return responseShape(value as Response)
     case 'Promise':
+      hush(value)
       return { value: '(a promise that was not awaited)' }
     case 'RegExp':
     case 'URLSearchParams':

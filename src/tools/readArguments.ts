@@ -2,6 +2,7 @@ import { messageOf } from '../errors.ts'
 import { repairedJson } from '../messages/jsonObjects.ts'
 import { toolError } from '../messages/toolTexts.ts'
 import type { ToolCall } from '../messages/types.ts'
+import { isThenable, within } from '../thenables.ts'
 import { argumentsJson } from './argumentsJson.ts'
 import { unwrapStrings } from './schema/unwrapStrings.ts'
 import type { ParsedArguments, Tool, ToolResult } from './tool.ts'
@@ -32,10 +33,16 @@ export async function readArguments(call: ToolCall, tool: Tool): Promise<ReadArg
 }
 
 async function parsedOrUnwrapped(tool: Tool, json: unknown): Promise<ParsedArguments> {
-  const parsed = await tool.parse(json)
+  const parsed = await validated(tool, json)
   if (parsed.ok) return parsed
   const unwrapped = unwrapStrings(json, tool.parameters, valueIn)
-  return unwrapped === json ? parsed : await tool.parse(unwrapped)
+  return unwrapped === json ? parsed : await validated(tool, unwrapped)
+}
+
+/** A schema that never answers holds a call no longer than its tool would. */
+function validated(tool: Tool, json: unknown): ParsedArguments | Promise<ParsedArguments> {
+  const parsed = tool.parse(json)
+  return isThenable(parsed) ? within(tool.timeoutMs, parsed) : parsed
 }
 
 function valueIn(text: string): unknown {

@@ -4,7 +4,8 @@ import type { Tool } from './tool.ts'
 /** The places in which the tool calls of an agent run, over all its runs: some for each tool, and some for all. */
 export class Slots {
   readonly #all: Semaphore | undefined
-  readonly #ofTool = new WeakMap<Tool, Semaphore>()
+  /** By name: tools that are made anew for each step are the same tool. */
+  readonly #ofTool = new Map<string, { readonly places: number; readonly semaphore: Semaphore }>()
 
   /** @param concurrency How many calls run at once, over all tools. `Infinity` for any number. */
   constructor(concurrency: number) {
@@ -31,10 +32,12 @@ export class Slots {
     return this.#all === undefined && !Number.isFinite(tool.concurrency)
   }
 
-  #semaphoreOf(tool: Tool): Semaphore | undefined {
-    if (!Number.isFinite(tool.concurrency)) return undefined
-    const semaphore = this.#ofTool.get(tool) ?? new Semaphore(tool.concurrency)
-    this.#ofTool.set(tool, semaphore)
+  #semaphoreOf({ name, concurrency: places }: Tool): Semaphore | undefined {
+    if (!Number.isFinite(places)) return undefined
+    const known = this.#ofTool.get(name)
+    if (known?.places === places) return known.semaphore
+    const semaphore = new Semaphore(places)
+    this.#ofTool.set(name, { places, semaphore })
     return semaphore
   }
 }

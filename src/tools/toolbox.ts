@@ -1,5 +1,6 @@
 import { MisuseError } from '../errors.ts'
 import type { Message, ToolSpec } from '../messages/types.ts'
+import { hush } from '../thenables.ts'
 import { specsOf, toolsByName } from './registry.ts'
 import type { StepFacts, Tool } from './tool.ts'
 
@@ -89,7 +90,11 @@ class ChosenTools implements RunTools {
   at(step: number, transcript: () => readonly Message[]): ToolSet {
     if (this.#last?.step === step) return this.#last.set
     const facts: StepFacts = { step, transcript: transcript() }
-    const offered = [...this.#choose(facts)].filter(([, tool]) => tool.onlyWhen?.(facts) !== false)
+    const offered = [...this.#choose(facts)].filter(([, tool]) => {
+      const answer: unknown = tool.onlyWhen?.(facts)
+      hush(answer)
+      return answer !== false
+    })
     const byName = new Map(offered)
     const set: ToolSet = { byName, specs: specsOf(byName), chosen: true }
     this.#last = { step, set }

@@ -132,7 +132,7 @@ describe('the limit of errors in a row', () => {
   })
 
   it('counts parallel calls that jump over it', async () => {
-    const four = { calls: Array.from({ length: 4 }, () => ({ name: 'fail' })) }
+    const four = { calls: Array.from({ length: 4 }, (_, n) => ({ name: 'fail', arguments: { n } })) }
     const outcome = expectDone(
       await createAgent({ model: scriptedModel([four, 'enough']), tools: tools() }).run('go'),
     )
@@ -140,6 +140,15 @@ describe('the limit of errors in a row', () => {
       limit: 'errorStreak',
       evidence: '4 tool calls in a row failed',
     })
+  })
+
+  it('counts calls of one reply that ask for the same once', async () => {
+    const three = { calls: Array.from({ length: 3 }, () => ({ name: 'fail' })) }
+    const outcome = expectDone(
+      await createAgent({ model: scriptedModel([three, 'fine']), tools: tools() }).run('go'),
+    )
+    expect(outcome.stoppedBy).toBeUndefined()
+    expect(outcome.toolCalls).toEqual({ total: 1, failed: 1 })
   })
 
   it('runs no tool after it has fired', async () => {

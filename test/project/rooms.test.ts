@@ -11,7 +11,7 @@ interface Rule {
 }
 
 const seams = ['machines', 'models', 'tools', 'memory', 'journal']
-const leaves = ['errors', 'timeouts', 'delay', 'backoff']
+const leaves = ['errors', 'timeouts', 'delay', 'backoff', 'thenables']
 const parts = [...leaves, 'messages', ...seams, 'runtime']
 
 /** What each room may know. A room is a folder of src/, or a file directly in it. */
@@ -19,6 +19,7 @@ const rules: Readonly<Record<string, Rule>> = {
   errors: { values: [] },
   delay: { values: [] },
   backoff: { values: [] },
+  thenables: { values: [] },
   checkDecisions: { values: ['errors', 'messages', 'runtime'], types: ['machines', 'tools'] },
   timeouts: { values: ['errors'] },
   checks: { values: ['errors', 'machines'], types: ['agent', 'messages'] },
@@ -31,7 +32,7 @@ const rules: Readonly<Record<string, Rule>> = {
   tools: { values: [...leaves, 'messages', 'zod'], types: seams },
   memory: { values: ['errors', 'messages'], types: seams },
   journal: { values: ['errors', 'messages', 'node:'], types: seams },
-  runtime: { values: ['errors', 'messages', 'machines', 'journal', 'xstate', 'node:'], types: seams },
+  runtime: { values: [...leaves, 'messages', 'machines', 'journal', 'xstate', 'node:'], types: seams },
   graph: { values: ['errors', 'messages', 'machines', 'xstate'], types: parts },
   outputFormat: { values: ['errors', 'messages', 'zod'], types: ['models'] },
   callModel: { values: [...parts, 'outputFormat'] },

@@ -1,6 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { type AgentEvent, createAgent, defineTool, memoryJournal, type Tool } from '../../src/index.ts'
+import {
+  type AgentEvent,
+  createAgent,
+  defineTool,
+  type Model,
+  memoryJournal,
+  type Tool,
+} from '../../src/index.ts'
 import { type ScriptedCall, scriptedModel } from '../../src/testing/index.ts'
 import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
 import { countingAdd, deferred } from '../support/tools.ts'
@@ -225,21 +232,23 @@ describe('the number of calls at once', () => {
     return { tool, state }
   }
   const calls = (name: string) => Array.from({ length: 6 }, (_, n) => ({ name, arguments: { n } }))
+  /** Calls at the first step of whichever run asks, and answers at the second. */
+  const callsThenDone = (name: string): Model => ({
+    ...scriptedModel([]),
+    generate: (request, io) =>
+      scriptedModel([request.messages.length === 1 ? { calls: calls(name) } : 'done']).generate(request, io),
+  })
 
   it('is bounded for a tool, over all runs of an agent', async () => {
     const { tool, state } = counting('narrow', { concurrency: 2 })
-    const model = { id: 'm', generate: scriptedModel([]).generate }
-    const agent = createAgent({
-      model: {
-        ...model,
-        generate: (request, io) =>
-          scriptedModel([request.messages.length === 1 ? { calls: calls('narrow') } : 'done']).generate(
-            request,
-            io,
-          ),
-      },
-      tools: [tool],
-    })
+    const agent = createAgent({ model: callsThenDone('narrow'), tools: [tool] })
+    for (const outcome of await Promise.all([agent.run('one'), agent.run('two')])) expectDone(outcome)
+    expect(state.most).toBe(2)
+  })
+
+  it('is bounded for a tool that is made anew for each step', async () => {
+    const { tool, state } = counting('narrow', { concurrency: 2 })
+    const agent = createAgent({ model: callsThenDone('narrow'), tools: () => [{ ...tool }] })
     for (const outcome of await Promise.all([agent.run('one'), agent.run('two')])) expectDone(outcome)
     expect(state.most).toBe(2)
   })
@@ -424,6 +433,129 @@ describe('approval', () => {
       expect.stringContaining('Error (denied)'),
     ])
   })
+
+  it('of one of them, by whichever id, is one of both', async () => {
+    const { agent, add } = await paused([big, { ...big, id: 'again' }])
+    expectDone(await agent.resume('r', { decisions: [{ callId: 'again', approved: false }] }))
+    expect(add.runs).toEqual([])
+  })
+
+  it('with changed arguments is told with each of them', async () => {
+    const { agent, add } = await paused([big, { ...big, id: 'again' }])
+    const decisions = [{ callId: 'big', approved: true, arguments: { a: 5, b: 5 } }]
+    const outcome = expectDone(await agent.resume('r', { decisions }))
+    expect(add.runs).toEqual([{ a: 5, b: 5 }])
+    expect(outcome.transcript.slice(2, 4).map(({ content }) => content)).toEqual([
+      expect.stringContaining('A person changed the arguments'),
+      expect.stringContaining('A person changed the arguments'),
+    ])
+  })
+
+  it('given again changes nothing, also where it changed the arguments', async () => {
+    const { agent, add, token } = await paused([big, { ...big, arguments: { a: 12, b: 2 }, id: 'other' }])
+    const edit = { callId: 'big', approved: true, token, arguments: { a: 5, b: 5 } }
+    expect(await agent.resume('r', { decisions: [edit] })).toMatchObject({ status: 'waiting' })
+    const decisions = [edit, { callId: 'other', approved: true }]
+    expectDone(await agent.resume('r', { decisions }))
+    expect(add.runs).toEqual([
+      { a: 5, b: 5 },
+      { a: 12, b: 2 },
+    ])
+  })
+
+  it('does not look at changed arguments of a call that is rejected', async () => {
+    const { agent } = await paused()
+    expectDone(await agent.resume('r', { decisions: [{ callId: 'big', approved: false, arguments: {} }] }))
+  })
+
+  it('is heard, and checked, where the process stopped while other calls ran', async () => {
+    const whole = memoryJournal()
+    const { add, tools } = guarded()
+    const options = { tools: tools.map((tool) => ({ ...tool, idempotent: true })), runApprovedFirst: true }
+    const script = [{ calls: [big, small] }, 'ok']
+    await createAgent({ model: scriptedModel(script), journal: whole, ...options }).run('go', { runId: 'r' })
+    const entries = (await whole.load('r')) ?? []
+    const stopped = entries.findIndex((entry) => entry.type === 'intent' && entry.place.includes('tool'))
+    expect(stopped).toBeGreaterThan(0)
+    const journal = memoryJournal()
+    await journal.append('r', entries.slice(0, stopped + 1))
+    const agent = createAgent({ model: scriptedModel(['ok']), journal, ...options })
+    const decision = { callId: 'big', approved: true }
+    const wrong = agent.resume('r', { decisions: [{ ...decision, token: 'wrong' }] })
+    await expect(wrong).rejects.toMatchObject({ code: 'approval_mismatch' })
+    expectDone(await agent.resume('r', { decisions: [decision] }))
+    expect(add.runs).toContainEqual({ a: 11, b: 2 })
+  })
+
+  it('is asked for where the tool does not say in time whether it needs one', async () => {
+    vi.useFakeTimers()
+    try {
+      const tool = { ...countingAdd(), needsApproval: () => new Promise<boolean>(() => {}), timeoutMs: 50 }
+      const running = createAgent({ model: scriptedModel([{ calls: [big] }]), tools: [tool] }).run('go')
+      await vi.advanceTimersByTimeAsync(60)
+      expect(await running).toMatchObject({ status: 'waiting', approvals: [{ callId: 'big' }] })
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
+it('a schema that never answers holds a call no longer than the tool would', async () => {
+  vi.useFakeTimers()
+  try {
+    const input = z.object({ a: z.number() }).refine(() => new Promise<boolean>(() => {}))
+    const tool = defineTool({ name: 'slow', description: 'd', input, timeoutMs: 50, run: () => 'ok' })
+    const running = runCalls([tool], [{ name: 'slow', arguments: { a: 1 } }])
+    await vi.advanceTimersByTimeAsync(60)
+    expect(await running).toEqual([expect.stringContaining('Error (')])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+it('usage that is none counts as nothing', async () => {
+  const tool = defineTool({
+    name: 'odd',
+    description: 'd',
+    input: empty,
+    run: (_args, { addUsage }) => {
+      addUsage?.({ inputTokens: Number.NaN, outputTokens: -1, cachedTokens: 2, reasoningTokens: 0 })
+      addUsage?.(undefined as never)
+      return 'ok'
+    },
+  })
+  const model = scriptedModel([{ calls: [{ name: 'odd' }] }, 'ok'])
+  const { usage } = expectDone(await createAgent({ model, tools: [tool] }).run('go'))
+  expect(usage).toEqual({ inputTokens: 2, outputTokens: 2, cachedTokens: 2, reasoningTokens: 0 })
+})
+
+it('a promise that is refused where none was asked for does not end the process', async () => {
+  const refused: unknown[] = []
+  const listener = (reason: unknown): number => refused.push(reason)
+  process.on('unhandledRejection', listener)
+  try {
+    const refuse = (): never => Promise.reject(new Error('refused')) as never
+    const { tool } = flaky(1, new Error('once'), { isTransient: refuse })
+    const nested = defineTool({
+      name: 'nested',
+      description: 'd',
+      input: empty,
+      run: () => ({ later: Promise.reject(new Error('nested')) }),
+    })
+    const tools = [
+      { ...tool, onlyWhen: refuse },
+      { ...nested, onlyWhen: refuse },
+    ]
+    const contents = await runCalls(tools, [{ name: 'flaky' }, { name: 'nested' }], { redact: refuse })
+    expect(contents).toEqual([
+      expect.stringContaining('once'),
+      expect.stringContaining('a promise that was not awaited'),
+    ])
+    await new Promise(setImmediate)
+    expect(refused).toEqual([])
+  } finally {
+    process.off('unhandledRejection', listener)
+  }
 })
 
 describe('secrets', () => {
@@ -444,6 +576,16 @@ describe('secrets', () => {
     expect(seen.join()).not.toContain('hunter2')
     expect(seen.join()).toContain('password: …')
     expect(outcome.transcript[2]?.content).toBe('password: hunter2')
+  })
+
+  it('are not shown where nothing is given back', async () => {
+    const seen: AgentEvent[] = []
+    const redact = (event: AgentEvent): AgentEvent | undefined =>
+      event.type.startsWith('tool.') ? undefined : event
+    const agent = createAgent({ model: script(), tools: [secret], redact })
+    expectDone(await agent.run('go', { onEvent: (event) => seen.push(event) }))
+    expect(seen.filter(({ type }) => type.startsWith('tool.'))).toEqual([])
+    expect(seen).not.toEqual([])
   })
 
   it('are not shown where taking them out fails', async () => {

@@ -1,0 +1,27 @@
+/** Whether a value is a promise, or behaves as one. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    (typeof value === 'object' || typeof value === 'function') &&
+    value !== null &&
+    'then' in value &&
+    typeof value.then === 'function'
+  )
+}
+
+/** Takes the word of a promise that nobody asked for: a rejection that is not heard would end the process. */
+export function hush(value: unknown): void {
+  if (isThenable(value)) Promise.resolve(value).catch(() => {})
+}
+
+/** The value of a promise, unless it takes longer than so many milliseconds: then an error that says so. */
+export async function within<Value>(ms: number, promise: PromiseLike<Value>): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new DOMException(`nothing came within ${ms} ms`, 'TimeoutError')), ms)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
