@@ -8,6 +8,7 @@ import type { Model, ModelIO, ModelRequest } from './models/model.ts'
 import { ModelError } from './models/modelError.ts'
 import { checkForm, type OutputFormat } from './outputFormat.ts'
 import type { EffectIO } from './runtime/inProcessHost.ts'
+import { within } from './thenables.ts'
 import { callNeedsApproval } from './tools/executeTool.ts'
 import type { Tool } from './tools/tool.ts'
 import type { ToolSet } from './tools/toolbox.ts'
@@ -66,21 +67,13 @@ async function ask(
   io: ModelIO,
   { timeout, stop }: { readonly timeout: number; readonly stop: EffectIO['stop'] },
 ): Promise<unknown> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const tooLate = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      const error = new ModelError('timeout', `${model.id} did not answer within ${timeout} ms.`, {
-        retryable: true,
-      })
-      stop?.(error)
-      reject(error)
-    }, timeout)
+  return within(timeout, model.generate(request, io), () => {
+    const error = new ModelError('timeout', `${model.id} did not answer within ${timeout} ms.`, {
+      retryable: true,
+    })
+    stop?.(error)
+    return error
   })
-  try {
-    return await Promise.race([model.generate(request, io), tooLate])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 function notAReply({ id }: Model): ModelError {

@@ -13,14 +13,18 @@ export function hush(value: unknown): void {
   if (isThenable(value)) Promise.resolve(value).catch(() => {})
 }
 
-/** The value of a promise, unless it takes longer than so many milliseconds: then an error that says so. */
-export async function within<Value>(ms: number, promise: PromiseLike<Value>): Promise<Value> {
+/** The value of a promise, unless it takes longer than so many milliseconds: then it fails with what `late` makes. */
+export async function within<Value>(
+  ms: number,
+  promise: PromiseLike<Value>,
+  late = (): Error => new DOMException(`nothing came within ${ms} ms`, 'TimeoutError'),
+): Promise<Value> {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new DOMException(`nothing came within ${ms} ms`, 'TimeoutError')), ms)
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(late()), ms)
   })
   try {
-    return await Promise.race([promise, late])
+    return await Promise.race([promise, tooLate])
   } finally {
     clearTimeout(timer)
   }

@@ -17,9 +17,10 @@ export function openCalls({ transcript, step }: AgentContext, turn: ModelTurn): 
     taken.add(id)
     const named: ToolCall = { ...call, id }
     if (isCutOff(reply)) return { call: named, approval: 'not_needed', answer: truncated }
-    const first = firstOf.get(signatureOf(call))
+    const signature = signatureOf(call)
+    const first = firstOf.get(signature)
     if (first !== undefined) return { call: named, approval: 'not_needed', sameAs: first }
-    firstOf.set(signatureOf(call), i)
+    firstOf.set(signature, i)
     return {
       call: named,
       approval: needsApproval.includes(i) ? 'pending' : 'not_needed',

@@ -1,3 +1,5 @@
+import { type Fields, fieldsOf } from '../messages/fields.ts'
+
 /** What a server answers a call with, as far as it is understood here. */
 export interface McpResult {
   readonly text: string | undefined
@@ -15,12 +17,6 @@ export function readResult(result: unknown): McpResult {
   if (structuredContent !== undefined && !parts.some(hasText))
     pieces.unshift(JSON.stringify(structuredContent))
   return { text: pieces.length === 0 ? undefined : pieces.join('\n'), isError: isError === true }
-}
-
-type Fields = Readonly<Record<string, unknown>>
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {}
 }
 
 function hasText({ type, text, resource }: Fields): boolean {

@@ -1,6 +1,8 @@
+import { type Fields, isFields } from './fields.ts'
+
 /** JSON text in which the order of keys says nothing: equal values give equal texts. */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, entry: unknown) => (isPlain(entry) ? sorted(entry) : entry))
+  return JSON.stringify(value, (_key, entry: unknown) => (isFields(entry) ? sorted(entry) : entry))
 }
 
 /** The canonical form of JSON text; text that is not JSON stays as it is. */
@@ -12,11 +14,7 @@ export function canonicalText(json: string): string {
   }
 }
 
-function isPlain(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function sorted(object: Record<string, unknown>): Record<string, unknown> {
+function sorted(object: Fields): Fields {
   // Entries instead of assignment: a key named __proto__ is a key like any other.
   return Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
 }

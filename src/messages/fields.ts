@@ -1,9 +1,13 @@
 /** An object of which nothing is known. */
 export type Fields = Readonly<Record<string, unknown>>
 
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** The fields of anything: of what is no object, none. */
 export function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+  return isFields(value) ? value : {}
 }
 
 /** A number of tokens; what is no count says nothing. */

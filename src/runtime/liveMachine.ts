@@ -5,6 +5,7 @@ import type { AgentContext } from '../machines/context.ts'
 import type { EffectKind, EffectMap } from '../machines/effects.ts'
 import { isContextTooLong } from '../machines/guards.ts'
 import type { Memory } from '../memory/memory.ts'
+import { hush } from '../thenables.ts'
 import type { RunTools, Toolbox } from '../tools/toolbox.ts'
 import type { Services } from './inProcessHost.ts'
 
@@ -49,7 +50,7 @@ function isOverBudget(memory: Memory, context: AgentContext): boolean {
   try {
     const answer: unknown = memory.needsCompaction?.(context.transcript.toArray(), context.memory)
     // A memory in plain JavaScript may give back a promise, which says nothing here and must not reject unheard.
-    if (answer instanceof Promise) answer.catch(() => {})
+    hush(answer)
     return answer === true
   } catch {
     return false

@@ -1,4 +1,5 @@
 import { messageOf } from '../errors.ts'
+import { isFields } from '../messages/fields.ts'
 import { repairedJson } from '../messages/jsonObjects.ts'
 import { toolError } from '../messages/toolTexts.ts'
 import type { ToolCall } from '../messages/types.ts'
@@ -56,8 +57,7 @@ function valueIn(text: string): unknown {
 /** What a library makes of a text, where that is an object: nearly any text can be made a JSON string. */
 function repaired(text: string): unknown {
   const value = repairedJson(text)
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject ? argumentsJson(JSON.stringify(value)) : undefined
+  return isFields(value) ? argumentsJson(JSON.stringify(value)) : undefined
 }
 
 function notJson(tool: Tool, text: string, error: unknown): ReadArguments {

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { type AgentEvent, createAgent, defineTool, ModelError } from '../../src/index.ts'
 import { HANG, scriptedModel } from '../../src/testing/index.ts'
 import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
-import { countingAdd, deaf, deferred } from '../support/tools.ts'
+import { countingAdd, deaf, deferred, returning } from '../support/tools.ts'
 
 const callDeafAndAdd = {
   calls: [{ name: 'deaf' }, { name: 'add', arguments: { a: 1, b: 2 } }],
@@ -100,12 +100,7 @@ describe('aborting', () => {
 
   it('makes a late result change nothing', async () => {
     const late = deferred<string>()
-    const slow = defineTool({
-      name: 'slow',
-      description: 'Slow.',
-      input: z.object({}),
-      run: () => late.promise,
-    })
+    const slow = returning(late.promise, 'slow')
     const agent = createAgent({ model: scriptedModel([{ calls: [{ name: 'slow' }] }]), tools: [slow] })
     const { outcome } = await abortOn((event) => event.type === 'tool.started', agent)
     const before = structuredClone(outcome.transcript)
@@ -116,12 +111,7 @@ describe('aborting', () => {
 
   it('takes a late rejection of model and tool without an unhandled rejection', async () => {
     const late = deferred<never>()
-    const slow = defineTool({
-      name: 'slow',
-      description: 'Slow.',
-      input: z.object({}),
-      run: () => late.promise,
-    })
+    const slow = returning(late.promise, 'slow')
     const agent = createAgent({ model: scriptedModel([{ calls: [{ name: 'slow' }] }]), tools: [slow] })
     await abortOn((event) => event.type === 'tool.started', agent)
     await abortOn(

@@ -3,7 +3,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import { type AiSdkLanguageModel, type AiSdkModelOptions, aiSdkModel } from '../../src/ai-sdk/index.ts'
 import { createAgent, type Delta, type Message, MisuseError } from '../../src/index.ts'
 import type { ModelRequest } from '../../src/models/model.ts'
-import { expectAborted, expectDone } from '../support/outcome.ts'
+import { expectAborted, expectDone, rejectionOf } from '../support/outcome.ts'
 import { countingAdd } from '../support/tools.ts'
 
 const hello: ModelRequest = { messages: [{ role: 'user', content: 'hi' }], tools: [], toolChoice: 'auto' }
@@ -59,12 +59,7 @@ async function failing(
     if (outcome instanceof Error) throw outcome
     return outcome
   }
-  return call(fake([give]), { stream, ...options }).then(
-    () => {
-      throw new Error('the call did not fail')
-    },
-    (thrown: unknown) => thrown,
-  )
+  return rejectionOf(call(fake([give]), { stream, ...options }))
 }
 
 /** The prompt that these messages become. */

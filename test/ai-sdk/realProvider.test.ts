@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { aiSdkModel } from '../../src/ai-sdk/index.ts'
 import { createAgent, type Message, type Model } from '../../src/index.ts'
 import type { ModelRequest } from '../../src/models/model.ts'
-import { type Answer, chunk, completion, json, loopback, sse } from '../support/loopback.ts'
-import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
+import { type Answer, chunk, completion, json, loopback, sse, stalledAfter } from '../support/loopback.ts'
+import { expectAborted, expectDone, expectSendable, rejectionOf } from '../support/outcome.ts'
 import { countingAdd } from '../support/tools.ts'
 
 /** A model of a provider from npm, with a server on loopback behind it. */
@@ -27,12 +27,7 @@ async function failing(answer: Answer, { stream = false } = {}): Promise<unknown
   await using server = await loopback([answer])
   const { signal } = new AbortController()
   const io = stream ? { signal, onDelta: () => {} } : { signal }
-  try {
-    await modelAt(server.baseURL).generate(hello, io)
-  } catch (thrown) {
-    return thrown
-  }
-  throw new Error('the call did not fail')
+  return await rejectionOf(modelAt(server.baseURL).generate(hello, io))
 }
 
 describe('a provider from npm', () => {
@@ -233,33 +228,23 @@ describe('a provider from npm', () => {
   })
 
   it('closes the connection of a stream that is aborted', async () => {
-    const closed = Promise.withResolvers<void>()
-    const stalled: Answer = (r) => {
-      r.on('close', closed.resolve)
-      r.writeHead(200, { 'content-type': 'text/event-stream' })
-      r.write(`data: ${JSON.stringify(chunk({ content: 'Hel' }))}\n\n`)
-    }
-    await using server = await loopback([stalled])
+    const { answer, closed } = stalledAfter(chunk({ content: 'Hel' }))
+    await using server = await loopback([answer])
     const run = createAgent({ model: modelAt(server.baseURL) }).stream('hi')
     for await (const event of run) if (event.type === 'model.delta') run.abort()
     expect(expectAborted(await run.outcome).reason).toBe('cancelled')
-    await closed.promise
+    await closed
   })
 
   it('closes the connection of a stream that stalls', async () => {
-    const closed = Promise.withResolvers<void>()
-    const stalled: Answer = (r) => {
-      r.on('close', closed.resolve)
-      r.writeHead(200, { 'content-type': 'text/event-stream' })
-      r.write(`data: ${JSON.stringify(chunk({ content: 'Hel' }))}\n\n`)
-    }
-    await using server = await loopback([stalled])
+    const { answer, closed } = stalledAfter(chunk({ content: 'Hel' }))
+    await using server = await loopback([answer])
     const { signal } = new AbortController()
     const reply = modelAt(server.baseURL, { idleTimeoutMs: 30 }).generate(hello, {
       signal,
       onDelta: () => {},
     })
     await expect(reply).rejects.toMatchObject({ code: 'timeout', retryable: true })
-    await closed.promise
+    await closed
   })
 })

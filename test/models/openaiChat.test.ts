@@ -4,12 +4,12 @@ import {
   createAgent,
   type Delta,
   type Model,
-  ModelError,
+  type ModelError,
   type ModelReply,
   openaiChat,
 } from '../../src/index.ts'
-import { type Answer, chunk, completion, json, loopback, sse } from '../support/loopback.ts'
-import { expectAborted, expectDone } from '../support/outcome.ts'
+import { type Answer, chunk, completion, json, loopback, sse, stalledAfter } from '../support/loopback.ts'
+import { expectAborted, expectDone, modelErrorOf } from '../support/outcome.ts'
 import { countingAdd } from '../support/tools.ts'
 
 const request = {
@@ -33,13 +33,7 @@ async function call(answer: Answer, { stream = false, model = 'm' } = {}) {
 async function failing(answer: Answer, options: { stream?: boolean } = {}) {
   await using server = await loopback([answer])
   const model = openaiChat('m', { baseURL: server.baseURL })
-  const error = await generate(model, options.stream).then(
-    () => {
-      throw new Error('the call did not fail')
-    },
-    (thrown: unknown) => thrown,
-  )
-  if (!(error instanceof ModelError)) throw error
+  const error = await modelErrorOf(generate(model, options.stream))
   return { error, requests: server.requests.length }
 }
 
@@ -426,16 +420,11 @@ describe('an agent over HTTP', () => {
   })
 
   it('closes the connection when the consumer of its events leaves', async () => {
-    const closed = Promise.withResolvers<void>()
-    const stalled: Answer = (response) => {
-      response.on('close', closed.resolve)
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      response.write(`data: ${JSON.stringify(chunk({ content: 'Hel' }))}\n\n`)
-    }
-    await using server = await loopback([stalled])
+    const { answer, closed } = stalledAfter(chunk({ content: 'Hel' }))
+    await using server = await loopback([answer])
     const run = createAgent({ model: openaiChat('m', { baseURL: server.baseURL }) }).stream('hi')
     for await (const event of run) if (event.type === 'model.delta') break
-    await closed.promise
+    await closed
     expect(expectAborted(await run.outcome).reason).toBe('cancelled')
   })
 
@@ -449,17 +438,12 @@ describe('an agent over HTTP', () => {
   })
 
   it('closes the connection of a stream that is aborted', async () => {
-    const closed = Promise.withResolvers<void>()
-    const stalled: Answer = (response) => {
-      response.on('close', closed.resolve)
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      response.write(`data: ${JSON.stringify(chunk({ content: 'Hel' }))}\n\n`)
-    }
-    await using server = await loopback([stalled])
+    const { answer, closed } = stalledAfter(chunk({ content: 'Hel' }))
+    await using server = await loopback([answer])
     const run = createAgent({ model: openaiChat('m', { baseURL: server.baseURL }) }).stream('hi')
     for await (const event of run) if (event.type === 'model.delta') run.abort()
     expect(expectAborted(await run.outcome).reason).toBe('cancelled')
-    await closed.promise
+    await closed
   })
 })
 

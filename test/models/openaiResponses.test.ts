@@ -1,10 +1,10 @@
 import OpenAI from 'openai'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createAgent, type Delta, type Message, ModelError, type ModelReply } from '../../src/index.ts'
+import { createAgent, type Delta, type Message, type ModelError, type ModelReply } from '../../src/index.ts'
 import type { Model, ModelRequest } from '../../src/models/model.ts'
 import { type OpenAIResponsesOptions, responses } from '../../src/models/openaiResponses.ts'
-import { type Answer, json, loopback, sse } from '../support/loopback.ts'
-import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
+import { type Answer, json, loopback, sse, stalledAfter } from '../support/loopback.ts'
+import { expectAborted, expectDone, expectSendable, modelErrorOf } from '../support/outcome.ts'
 import { countingAdd } from '../support/tools.ts'
 
 const hello: ModelRequest = { messages: [{ role: 'user', content: 'hi' }], tools: [], toolChoice: 'auto' }
@@ -94,13 +94,8 @@ async function inputOf(messages: readonly Message[]): Promise<unknown> {
 async function failing(answer: Answer, options: { stream?: boolean } & OpenAIResponsesOptions = {}) {
   await using server = await loopback([answer])
   const { stream = false, ...rest } = options
-  const error = await generate(responses('gpt-5', { baseURL: server.baseURL, ...rest }), stream).then(
-    () => {
-      throw new Error('the call did not fail')
-    },
-    (thrown: unknown) => thrown,
-  )
-  if (!(error instanceof ModelError)) throw error
+  const model = responses('gpt-5', { baseURL: server.baseURL, ...rest })
+  const error = await modelErrorOf(generate(model, stream))
   return { error, requests: server.requests.length }
 }
 
@@ -570,28 +565,22 @@ describe('a call that fails', () => {
   })
 
   it('by a stream that stalls is given up', async () => {
-    const stalled: Answer = (r) => {
-      r.writeHead(200, { 'content-type': 'text/event-stream' })
-      r.write(`data: ${JSON.stringify(textDelta('Hel'))}\n\n`)
-    }
-    const { error } = await failing(stalled, { stream: true, idleTimeoutMs: 30 })
+    const { error } = await failing(stalledAfter(textDelta('Hel')).answer, {
+      stream: true,
+      idleTimeoutMs: 30,
+    })
     expect(error).toMatchObject({ code: 'timeout', retryable: true })
   })
 })
 
 describe('an agent', () => {
   it('closes the connection of a stream that is aborted', async () => {
-    const closed = Promise.withResolvers<void>()
-    const stalled: Answer = (r) => {
-      r.on('close', closed.resolve)
-      r.writeHead(200, { 'content-type': 'text/event-stream' })
-      r.write(`data: ${JSON.stringify(textDelta('Hel'))}\n\n`)
-    }
-    await using server = await loopback([stalled])
+    const { answer, closed } = stalledAfter(textDelta('Hel'))
+    await using server = await loopback([answer])
     const run = createAgent({ model: responses('gpt-5', { baseURL: server.baseURL }) }).stream('hi')
     for await (const event of run) if (event.type === 'model.delta') run.abort()
     expect(expectAborted(await run.outcome).reason).toBe('cancelled')
-    await closed.promise
+    await closed
   })
 
   it('closes the connection of a call that is aborted', async () => {

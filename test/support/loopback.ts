@@ -72,6 +72,17 @@ export function sse(chunks: readonly unknown[], { done = true }: { done?: boolea
   }
 }
 
+/** Begins an event stream with this event and leaves it open. `closed` resolves when the client hangs up. */
+export function stalledAfter(event: unknown): { readonly answer: Answer; readonly closed: Promise<void> } {
+  const { promise: closed, resolve } = Promise.withResolvers<void>()
+  const answer: Answer = (response) => {
+    response.on('close', resolve)
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(`data: ${JSON.stringify(event)}\n\n`)
+  }
+  return { answer, closed }
+}
+
 /** A chunk of a stream whose one choice has this delta. */
 export function chunk(delta: Record<string, unknown>, finish: string | null = null): Record<string, unknown> {
   return {

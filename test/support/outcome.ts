@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { findViolations, type Outcome } from '../../src/index.ts'
+import { findViolations, ModelError, type Outcome } from '../../src/index.ts'
 
 /** Narrows an outcome, with the whole of it in the message where it is another. */
 export function expectDone<Output>(outcome: Outcome<Output>): Extract<Outcome<Output>, { status: 'done' }> {
@@ -16,4 +16,21 @@ export function expectAborted(outcome: Outcome<unknown>): Extract<Outcome, { sta
 export function expectSendable(outcome: Outcome<unknown>): void {
   const next = [...outcome.transcript, { role: 'user', content: 'go on' } as const]
   expect(findViolations(next)).toEqual([])
+}
+
+/** What a call fails with. */
+export async function rejectionOf(call: Promise<unknown>): Promise<unknown> {
+  try {
+    await call
+  } catch (thrown) {
+    return thrown
+  }
+  throw new Error('the call did not fail')
+}
+
+/** The error of a model call; any other failure is the test's. */
+export async function modelErrorOf(call: Promise<unknown>): Promise<ModelError> {
+  const error = await rejectionOf(call)
+  if (!(error instanceof ModelError)) throw error
+  return error
 }

@@ -33,12 +33,12 @@ export function throwing(thrown: unknown, name = 'fail'): Tool {
 
 /** Never settles and does not listen to its signal. */
 export function deaf(name = 'deaf'): Tool {
-  return defineTool({
-    name,
-    description: 'Never settles.',
-    input: z.object({}),
-    run: () => new Promise(() => {}),
-  })
+  return returning(new Promise(() => {}), name)
+}
+
+/** Gives back this promise, whatever its signal says. */
+export function returning(promise: Promise<unknown>, name: string): Tool {
+  return defineTool({ name, description: 'Takes its time.', input: z.object({}), run: () => promise })
 }
 
 /** A promise with its handles. */
