@@ -1,4 +1,4 @@
-import { headOf } from './plainCut.ts'
+import { headOf } from '../messages/plainCut.ts'
 import { plainForm } from './plainForm.ts'
 import { isError, readField } from './plainShape.ts'
 

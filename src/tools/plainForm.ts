@@ -1,4 +1,4 @@
-import { headOf } from './plainCut.ts'
+import { headOf } from '../messages/plainCut.ts'
 import { hiddenBy, type PlainList, type PlainRecord, type PlainShape, plainShape } from './plainShape.ts'
 
 /** Levels of objects in objects that are shown. */

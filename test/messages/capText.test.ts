@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { capText, estimateTokens } from '../../src/tools/capText.ts'
+import { capText, estimateTokens } from '../../src/messages/capText.ts'
 
 const NOTE = /\n… \((\d+) of (\d+) characters left out; ask for less, or for a part\) …\n/
 
