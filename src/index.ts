@@ -9,6 +9,8 @@ export type { Aborted, AbortReason, Done, Outcome, PendingApproval, Waiting } fr
 export type { Decision } from './machines/reducers.ts'
 export type { Limits } from './machines/settings.ts'
 export { type Memory, wholeTranscript } from './memory/memory.ts'
+export { countTokens, tokenCounter } from './memory/tokens/countTokens.ts'
+export type { TokenCounter } from './memory/tokens/tokenCounter.ts'
 export { turns } from './memory/turns.ts'
 export * from './messages/index.ts'
 export { type FallbackOptions, fallback } from './models/fallback.ts'

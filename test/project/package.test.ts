@@ -113,16 +113,32 @@ describe('the packed package', () => {
     },
   )
 
-  it('does not load the openai package before it is used', { timeout: CHILD_TIMEOUT_MS }, async () => {
-    const loaded = await printedBy(`
+  /** The modules that a script loads, `import 'loopchart'` included. */
+  const loadedBy = (script: string): Promise<unknown> =>
+    printedBy(`
       import { registerHooks } from 'node:module'
       const urls = []
       registerHooks({ load: (url, context, next) => (urls.push(url), next(url, context)) })
-      await import('loopchart')
+      const loopchart = await import('loopchart')
+      ${script}
       console.log(JSON.stringify(urls))
     `)
+
+  it('loads neither the openai package nor ranks of tokens before they are used', {
+    timeout: CHILD_TIMEOUT_MS,
+  }, async () => {
+    const loaded = await loadedBy('loopchart.tokenCounter().atMost("hello")')
     expect(loaded).toContainEqual(expect.stringContaining('/node_modules/xstate/'))
     expect(loaded).not.toContainEqual(expect.stringContaining('/node_modules/openai/'))
+    expect(loaded).not.toContainEqual(expect.stringContaining('/node_modules/js-tiktoken/'))
+  })
+
+  it('loads the ranks of the encoding that counts, and nothing else of js-tiktoken', {
+    timeout: CHILD_TIMEOUT_MS,
+  }, async () => {
+    const loaded = await loadedBy('if (loopchart.countTokens("hello world") !== 2) throw new Error()')
+    const ofTiktoken = (loaded as string[]).filter((url) => url.includes('/node_modules/js-tiktoken/'))
+    expect(ofTiktoken).toEqual([expect.stringContaining('/ranks/o200k_base.cjs')])
   })
 
   // XState's own declarations do not hold under exactOptionalPropertyTypes, so that goes without the libraries.

@@ -30,7 +30,7 @@ const rules: Readonly<Record<string, Rule>> = {
   agentAsTool: { values: ['errors', 'messages', 'tools', 'zod'], types: ['agent', 'machines', 'runtime'] },
   'ai-sdk': { values: ['errors', 'timeouts', 'messages', 'models'], types: ['@ai-sdk/provider'] },
   tools: { values: [...leaves, 'messages', 'zod'], types: seams },
-  memory: { values: ['errors', 'messages'], types: seams },
+  memory: { values: ['errors', 'messages', 'node:'], types: [...seams, 'js-tiktoken'] },
   journal: { values: ['errors', 'messages', 'node:'], types: seams },
   runtime: { values: [...leaves, 'messages', 'machines', 'journal', 'xstate', 'node:'], types: seams },
   graph: { values: ['errors', 'messages', 'machines', 'xstate'], types: parts },
