@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { ZodType } from 'zod'
+import { AgentMemory } from './agentMemory.ts'
 import { checkDecisions } from './checkDecisions.ts'
 import { checkedDecisions, checkedInput, checkedOptions, placesFor } from './checks.ts'
 import { LoopchartError, MisuseError, messageOf } from './errors.ts'
@@ -9,7 +10,10 @@ import type { AgentInput, RunInput } from './machines/context.ts'
 import type { Outcome } from './machines/outcome.ts'
 import type { Decision } from './machines/reducers.ts'
 import { type Limits, type RunSettings, resolveSettings } from './machines/settings.ts'
-import { type Memory, wholeTranscript } from './memory/memory.ts'
+import { defaultMemory } from './memory/defaultMemory.ts'
+import type { Memory } from './memory/memory.ts'
+import { tokenCounter } from './memory/tokens/countTokens.ts'
+import type { TokenCounter } from './memory/tokens/tokenCounter.ts'
 import type { ReadResult } from './messages/readJson.ts'
 import { toolError } from './messages/toolTexts.ts'
 import type { Model } from './models/model.ts'
@@ -21,6 +25,8 @@ import { Fold, foldJournal } from './runtime/fold.ts'
 import { provideServices } from './runtime/liveMachine.ts'
 import { type Effect, PureMachine } from './runtime/pureMachine.ts'
 import { servicesOf } from './services.ts'
+import { openSession, type Session, type SessionAgent, type SessionOptions } from './sessions/session.ts'
+import { memorySessions, type SessionStore } from './sessions/sessionStore.ts'
 import { timeoutMs } from './timeouts.ts'
 import { Slots } from './tools/slots.ts'
 import type { Tool } from './tools/tool.ts'
@@ -58,8 +64,13 @@ export interface AgentOptions<Output = string> {
    * Default: text.
    */
   readonly output?: ZodType<Output>
-  /** What of the transcript the model is shown. Default: all of it. */
+  /**
+   * What of the transcript the model is shown. Default: `defaultMemory()`, all of it as long as it fits into the model's
+   * context window.
+   */
   readonly memory?: Memory
+  /** Counts tokens where a memory has to know them. Default: as the model does, by its id; see `tokenCounter`. */
+  readonly tokenCounter?: TokenCounter
   /** Bounds of every run; those left out keep their defaults. */
   readonly limits?: Partial<Limits>
   /** How often a model call is tried again after an error that may pass. Default: 2. */
@@ -73,6 +84,8 @@ export interface AgentOptions<Output = string> {
   readonly modelTimeoutMs?: number
   /** Keeps what happens, so that a run can be resumed. Default: nothing is kept. */
   readonly journal?: Journal
+  /** Keeps the conversations of `agent.session(…)`. Default: in this process. */
+  readonly sessions?: SessionStore
 }
 
 export interface RunOptions {
@@ -115,6 +128,13 @@ export interface Agent<Output = string> {
    * journal cannot be read (`journal_error`), or it was recorded by an agent that worked otherwise (`journal_mismatch`).
    */
   resume(runId: string, options?: ResumeOptions): Promise<Outcome<Output>>
+  /**
+   * A conversation over many runs: what was said, and what the memory made of it, is carried on. One that does not exist
+   * yet begins with its first run.
+   *
+   * @throws MisuseError `invalid_session` for an id that is no text or empty.
+   */
+  session(id: string, options?: SessionOptions): Session<Output>
   /** The loop with this agent's model, tools and memory provided: an ordinary XState machine. */
   readonly machine: AgentMachine
   /** The tools for runs that start from now on; a run keeps those that it started with. */
@@ -135,42 +155,71 @@ export interface AgentTools {
  * @throws MisuseError for options that cannot work.
  */
 export function createAgent<Output = string>(options: AgentOptions<Output>): Agent<Output> {
-  const { model, instructions, memory = wholeTranscript, journal } = checkedOptions(options)
+  const { model, instructions, memory: remembers = defaultMemory(), journal } = checkedOptions(options)
   const settings = resolveSettings(options)
   const toolbox = new Toolbox(options.tools ?? [])
   const slots = new Slots(placesFor('toolConcurrency', options.toolConcurrency ?? Number.POSITIVE_INFINITY))
   const output = options.output && outputFormat(options.output)
   const modelTimeoutMs = timeoutMs('modelTimeoutMs', options.modelTimeoutMs ?? DEFAULT_MODEL_TIMEOUT_MS)
-  const services = servicesOf({ model, instructions, memory, output, modelTimeoutMs, slots })
+  const memory = new AgentMemory({
+    memory: remembers,
+    model,
+    tokenCounter: options.tokenCounter ?? tokenCounter(model.id),
+    instructions,
+    outputInstructions: output?.instructions,
+    tools: () => toolbox.specs,
+    timeoutMs: modelTimeoutMs,
+  })
+  const services = servicesOf({ model, memory, output, modelTimeoutMs, slots })
   const machine = provideServices(createAgentMachine(settings), services, { memory, toolbox })
   const pure = new PureMachine(machine)
+  const sessionAgent: SessionAgent<Output> = {
+    store: options.sessions ?? memorySessions(),
+    hasJournal: journal !== undefined,
+    checkedInput,
+    run: (input, runOptions) => launch(input, runOptions.runId ?? randomUUID(), executionOptions(runOptions)),
+    resume,
+    watch(runId, carryOut, runOptions) {
+      return watch(
+        runId,
+        (execution) => carryOut((input) => launch(input, runId, execution), anyOf(execution.signals)),
+        executionOptions(runOptions),
+      )
+    },
+  }
 
   return {
     machine,
     tools: toolbox,
     async run(input, runOptions = {}) {
       const { runId = randomUUID() } = runOptions
-      return drive(
-        runId,
-        ({ onEvent }) => freshRun(checkedInput(input), runId, onEvent !== undefined),
-        executionOptions(runOptions),
-      )
+      return launch(checkedInput(input), runId, executionOptions(runOptions))
     },
     stream(input, runOptions = {}) {
       const { runId = randomUUID() } = runOptions
       const runInput = checkedInput(input)
-      const launch = (execution: ExecutionOptions<Output>): Promise<Outcome<Output>> =>
-        drive(runId, ({ onEvent }) => freshRun(runInput, runId, onEvent !== undefined), execution)
-      return watch(runId, launch, executionOptions(runOptions))
+      return watch(runId, (execution) => launch(runInput, runId, execution), executionOptions(runOptions))
     },
-    async resume(runId, resumeOptions = {}) {
-      const decisions = checkedDecisions(resumeOptions.decisions ?? [])
-      return drive(
-        runId,
-        (execution) => recordedRun(runId, decisions, execution),
-        executionOptions(resumeOptions),
-      )
-    },
+    resume,
+    session: (id, sessionOptions) => openSession(sessionAgent, id, sessionOptions),
+  }
+
+  async function resume(runId: string, resumeOptions: ResumeOptions = {}): Promise<Outcome<Output>> {
+    const decisions = checkedDecisions(resumeOptions.decisions ?? [])
+    return drive(
+      runId,
+      (execution) => recordedRun(runId, decisions, execution),
+      executionOptions(resumeOptions),
+    )
+  }
+
+  /** Begins a run and carries it out. */
+  function launch(
+    input: RunInput,
+    runId: string,
+    execution: ExecutionOptions<Output>,
+  ): Promise<Outcome<Output>> {
+    return drive(runId, ({ onEvent }) => freshRun(input, runId, onEvent !== undefined), execution)
   }
 
   /** Prepares and executes a run, while nobody else in this process does so with the same journal and id. */
@@ -201,7 +250,11 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
   }
 
   async function freshRun(input: RunInput, id: string, watched: boolean): Promise<PreparedRun> {
-    const complete = { messages: input.messages, ...resolveSettings(input, settings) }
+    const complete: RunInput = {
+      messages: input.messages,
+      ...(input.memory === undefined ? {} : { memory: input.memory }),
+      ...resolveSettings(input, settings),
+    }
     const fold = new Fold(pure, complete, watched)
     const effects = [...fold.pending.values()]
     const first = { type: 'started', version: 1, at: Date.now(), input: complete } as const
@@ -246,6 +299,11 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     ]
     return { id, fold, from: { effects: [...unstarted, ...again], happened, ended }, resumed: true }
   }
+}
+
+/** Aborted with the first of them. */
+function anyOf(signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+  return AbortSignal.any(signals.filter((signal) => signal !== undefined))
 }
 
 async function loaded(journal: Journal, id: string): Promise<readonly JournalEntry[] | undefined> {

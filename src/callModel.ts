@@ -1,9 +1,10 @@
+import type { AgentMemory } from './agentMemory.ts'
 import type { CallModelInput, ModelTurn } from './machines/effects.ts'
-import type { Memory } from './memory/memory.ts'
 import { findViolations } from './messages/invariants.ts'
-import type { ModelReply, Usage } from './messages/reply.ts'
+import type { ModelReply } from './messages/reply.ts'
 import { soundReply } from './messages/soundReply.ts'
 import type { Message, ToolCall, ToolSpec } from './messages/types.ts'
+import { usageOf } from './messages/usage.ts'
 import type { Model, ModelIO, ModelRequest } from './models/model.ts'
 import { ModelError } from './models/modelError.ts'
 import { checkForm, type OutputFormat } from './outputFormat.ts'
@@ -13,13 +14,9 @@ import { callNeedsApproval } from './tools/executeTool.ts'
 import type { Tool } from './tools/tool.ts'
 import type { ToolSet } from './tools/toolbox.ts'
 
-/** UTF-8 bytes to a token, on average over English text and JSON; for providers that report no usage. */
-const BYTES_PER_TOKEN = 4
-
 export interface ModelParts {
   readonly model: Model
-  readonly instructions: string | undefined
-  readonly memory: Memory
+  readonly memory: AgentMemory
   readonly output: OutputFormat<unknown> | undefined
   /** Milliseconds after which a call is given up, whatever its service does. */
   readonly modelTimeoutMs: number
@@ -27,15 +24,19 @@ export interface ModelParts {
 
 /** The effect `callModel`: what the memory shows goes out, and what comes back is judged as far as tools and form go. */
 export function modelCaller(parts: ModelParts): (input: CallModelInput, io: EffectIO) => Promise<ModelTurn> {
-  const { model, output, modelTimeoutMs: timeout } = parts
+  const { model, memory, output, modelTimeoutMs: timeout } = parts
   return async (input, io) => {
     const set = io.tools.at(input.step, () => input.transcript.toArray())
-    const request = requestFor(input, parts, set.specs)
+    // Some servers ignore `tool_choice`, so a call without tools is one that names none.
+    const specs = input.toolChoice === 'none' ? [] : set.specs
+    const { messages, counted } = memory.show(input, specs)
+    const request = requestFor(input, messages, parts, specs)
     if (isDevelopment()) warnOfViolations(request.messages)
     const answered = soundReply(await ask(model, request, ioFor(input, io), { timeout, stop: io.stop }))
     if (answered === undefined) throw notAReply(model)
-    const reply = withUsage(output === undefined ? answered : checkForm(answered, output), request)
-    return { reply, ...(await traitsOf(reply, set)) }
+    const formed = output === undefined ? answered : checkForm(answered, output)
+    const reply: ModelReply = { ...formed, usage: usageOf(formed, request) }
+    return { reply, ...(counted === undefined ? {} : { counted }), ...(await traitsOf(reply, set)) }
   }
 }
 
@@ -86,25 +87,17 @@ function notAReply({ id }: Model): ModelError {
 }
 
 function requestFor(
-  { transcript, memory: state, instructions: given, note, toolChoice }: CallModelInput,
-  { instructions, memory, output }: ModelParts,
+  { toolChoice }: CallModelInput,
+  messages: readonly Message[],
+  { output }: ModelParts,
   specs: readonly ToolSpec[],
 ): ModelRequest {
-  const system = systemText(instructions || given, output)
-  const first: Message[] = system === '' ? [] : [{ role: 'system', content: system }]
-  const last: Message[] = note === undefined ? [] : [{ role: 'user', content: note }]
   return {
-    messages: [...first, ...memory.view(transcript.toArray(), state), ...last],
-    // Some servers ignore `tool_choice`, so a call without tools is one that names none.
-    tools: toolChoice === 'none' ? [] : specs,
+    messages,
+    tools: specs,
     toolChoice,
     ...(output === undefined ? {} : { responseFormat: output.responseFormat }),
   }
-}
-
-function systemText(instructions = '', output: OutputFormat<unknown> | undefined): string {
-  if (output === undefined) return instructions
-  return instructions === '' ? output.instructions : `${instructions}\n\n${output.instructions}`
 }
 
 function ioFor({ retriesLeft }: CallModelInput, { signal, watched, report }: EffectIO): ModelIO {
@@ -115,23 +108,6 @@ function ioFor({ retriesLeft }: CallModelInput, { signal, watched, report }: Eff
     onDelta: ({ text }) => report({ type: 'delta', text }),
     onReset: () => report({ type: 'reset' }),
   }
-}
-
-/** Usage that is missing or zero would let every budget pass, so it is estimated, and marked as such. */
-function withUsage(reply: ModelReply, { messages, tools }: ModelRequest): ModelReply {
-  const { inputTokens, outputTokens } = reply.usage
-  if (inputTokens > 0 && outputTokens > 0) return reply
-  const usage: Usage = {
-    ...reply.usage,
-    inputTokens: inputTokens || estimate([messages, tools]),
-    outputTokens: outputTokens || estimate(reply.message),
-    estimated: true,
-  }
-  return { ...reply, usage }
-}
-
-function estimate(value: unknown): number {
-  return Math.ceil(Buffer.byteLength(JSON.stringify(value)) / BYTES_PER_TOKEN)
 }
 
 function isDevelopment(): boolean {

@@ -14,11 +14,13 @@ const agentOptions: Readonly<Record<keyof AgentOptions, true>> = {
   instructions: true,
   output: true,
   memory: true,
+  tokenCounter: true,
   limits: true,
   modelRetries: true,
   missingCalls: true,
   modelTimeoutMs: true,
   journal: true,
+  sessions: true,
 }
 
 /** @throws MisuseError `invalid_option` for an option that is unknown or not what it should be. */
@@ -57,6 +59,19 @@ export function checkedOptions<Output>(options: AgentOptions<Output>): AgentOpti
       'journal must have the functions append and load, as memoryJournal() has.',
     )
   }
+  const { tokenCounter, sessions } = options
+  if (tokenCounter !== undefined && typeof tokenCounter.count !== 'function') {
+    throw new MisuseError('invalid_option', 'tokenCounter must have the function count(text).')
+  }
+  if (
+    sessions !== undefined &&
+    !(typeof sessions.load === 'function' && typeof sessions.save === 'function')
+  ) {
+    throw new MisuseError(
+      'invalid_option',
+      'sessions must have the functions load and save, as memorySessions() has.',
+    )
+  }
   return options
 }
 
@@ -78,7 +93,23 @@ export function checkedInput(input: AgentInput): RunInput {
       'A run needs a question: a string that is not empty, or messages with a user message that is not empty.',
     )
   }
+  checkMemoryState(runInput.memory)
   return { ...runInput, messages }
+}
+
+/** @throws MisuseError `invalid_input` for what is no `outcome.memory`. */
+function checkMemoryState(memory: RunInput['memory']): void {
+  if (memory === undefined) return
+  const { calibration, ceiling = 1 } = memory ?? {}
+  if (isPositive(calibration) && isPositive(ceiling)) return
+  throw new MisuseError(
+    'invalid_input',
+    'memory must be the outcome.memory of an earlier run of the conversation.',
+  )
+}
+
+function isPositive(value: unknown): boolean {
+  return typeof value === 'number' && value > 0
 }
 
 function plainCopy<Value>(values: readonly Value[]): readonly Value[] {

@@ -28,9 +28,7 @@ export function servicesOf(parts: Parts): Services {
         onRetry: (retry) => report({ type: 'retry', ...retry }),
       })
     },
-    async compact({ transcript, memory: state }, { signal }) {
-      return memory.compact === undefined ? state : memory.compact(transcript.toArray(), state, { signal })
-    },
+    compact: (input, io) => memory.compact(input, io),
     async sleep({ failures, retryAfterMs }, { signal, report }) {
       const delayMs = Math.min(BACKOFF.capMs, retryAfterMs ?? fullJitter(failures, BACKOFF))
       report({ type: 'delay', delayMs })

@@ -1,6 +1,7 @@
 import { MisuseError } from '../errors.ts'
 import { fieldsOf } from '../messages/fields.ts'
 import type { ModelReply } from '../messages/reply.ts'
+import { checkedContextWindow, knownContextWindow } from '../models/contextWindow.ts'
 import type { Model, ModelIO } from '../models/model.ts'
 import { ModelError } from '../models/modelError.ts'
 import { temperatureField } from '../models/openaiModels.ts'
@@ -24,6 +25,8 @@ export interface AiSdkModelOptions {
   readonly temperature?: number | null
   /** The most tokens of a reply. Default: the provider's. */
   readonly maxTokens?: number
+  /** The most tokens of request and reply together. Default: that of the model where it is one of OpenAI's, else unknown. */
+  readonly contextWindow?: number
   /**
    * More options for each call, as the provider interface names them: `topP`, `seed`, `headers`, `reasoning`,
    * `providerOptions`. They win over our own.
@@ -53,6 +56,7 @@ export function aiSdkModel(model: AiSdkLanguageModel, options: AiSdkModelOptions
   const callMs = timeoutMs('timeoutMs', options.timeoutMs ?? DEFAULT_TIMEOUT_MS)
   const idleMs = timeoutMs('idleTimeoutMs', options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS)
   const { maxTokens } = options
+  const contextWindow = checkedContextWindow('aiSdkModel', options.contextWindow ?? knownContextWindow(id))
   const fixed = {
     ...temperatureField(id, options.temperature),
     ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
@@ -60,6 +64,7 @@ export function aiSdkModel(model: AiSdkLanguageModel, options: AiSdkModelOptions
 
   return {
     id,
+    ...(contextWindow === undefined ? {} : { contextWindow }),
     async generate(request, io) {
       const patience = new Patience(io.signal)
       const { signal } = patience

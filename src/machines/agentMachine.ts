@@ -14,6 +14,7 @@ import { type AgentContext, type AgentInput, startingContext } from './context.t
 import type {
   CallModelInput,
   CompactInput,
+  Compaction,
   EffectKind,
   EffectMap,
   ModelTurn,
@@ -111,7 +112,7 @@ const base = setup({
   actors: {
     callModel: fromPromise<ModelTurn, CallModelInput>(notProvided('callModel')),
     runTool: fromPromise<ToolAnswer, RunToolInput>(notProvided('runTool')),
-    compact: fromPromise<unknown, CompactInput>(notProvided('compact')),
+    compact: fromPromise<Compaction, CompactInput>(notProvided('compact')),
     sleep: fromPromise<undefined, SleepInput>(notProvided('sleep')),
   },
   guards: {
@@ -124,6 +125,7 @@ const base = setup({
     everyCallDecided: ({ context }) => guards.everyCallDecided(context),
     onlyApprovalsLeft: ({ context }) => guards.onlyApprovalsLeft(context),
     everyCallSettled: ({ context }) => guards.everyCallSettled(context),
+    isExhausted: (_, compaction: Compaction) => guards.isExhausted(compaction),
     limitConcludes: ({ context }) => guards.limitConcludes(context),
     limitAborts: ({ context }) => guards.limitAborts(context),
     // These two are provided by the agent, whose memory knows whether it can make room.
@@ -132,11 +134,14 @@ const base = setup({
   },
   actions: {
     beginStep: assign(({ context }) => reducers.beginStep(context)),
-    beginClosingCall: assign(() => reducers.beginClosingCall()),
+    beginClosingCall: assign(({ context }) => reducers.beginClosingCall(context)),
     beginNextAttempt: assign(({ context }) => reducers.beginNextAttempt(context)),
     recordError: assign(({ context }, { error }: Failure) => reducers.recordError(context, error)),
     recordContextTooLong: assign(({ context }, { error }: Failure) =>
       reducers.recordContextTooLong(context, error),
+    ),
+    recordClosingTooLong: assign(({ context }, { error }: Failure) =>
+      reducers.recordClosingTooLong(context, error),
     ),
     recordReply: assign(({ context }, turn: ModelTurn) => reducers.recordReply(context, turn)),
     recordClosingReply: assign(({ context }, turn: ModelTurn) => reducers.recordClosingReply(context, turn)),
@@ -147,7 +152,12 @@ const base = setup({
       reducers.settleCall(context, settled),
     ),
     recordResults: assign(({ context }) => reducers.recordResults(context)),
-    recordCompaction: assign((_, { memory }: { memory: unknown }) => ({ memory })),
+    recordCompaction: assign(({ context }, compaction: Compaction) =>
+      reducers.recordCompaction(context, compaction),
+    ),
+    abortExhausted: assign(({ context }, compaction: Compaction) =>
+      reducers.abortExhausted(context, compaction),
+    ),
     abortAfterModelError: assign(({ context }, { error }: Failure) =>
       reducers.abortAfterModelError(context, error),
     ),
@@ -193,7 +203,7 @@ const afterStep = [
 
 const keepMemory = {
   type: 'recordCompaction',
-  params: ({ event }: { event: { readonly output: unknown } }) => ({ memory: event.output }),
+  params: ({ event }: { event: { readonly output: Compaction } }) => event.output,
 } as const
 
 /**
@@ -206,7 +216,8 @@ export function createAgentMachine(settings: RunSettings = defaultSettings): Age
     id: 'agent',
     context: ({ input }) => startingContext(input, settings),
     options: { maxIterations: MAX_MICROSTEPS },
-    initial: 'thinking',
+    // A conversation that is taken up may be too long already.
+    initial: 'observing',
     on: {
       CANCEL: { target: '.aborted', actions: { type: 'cancel', params: ({ event }) => ({ event }) } },
     },
@@ -323,6 +334,11 @@ export function createAgentMachine(settings: RunSettings = defaultSettings): Age
               input: ({ context }) => compactInput(context),
               onDone: [
                 {
+                  guard: { type: 'isExhausted', params: ({ event }) => event.output },
+                  target: '#agent.aborted',
+                  actions: [keepMemory, { type: 'abortExhausted', params: ({ event }) => event.output }],
+                },
+                {
                   guard: 'limitAborts',
                   target: '#agent.aborted',
                   actions: [keepMemory, 'abortAfterLimit'],
@@ -360,6 +376,11 @@ export function createAgentMachine(settings: RunSettings = defaultSettings): Age
                 },
               ],
               onError: [
+                {
+                  guard: { type: 'contextTooLong', params: ({ event }) => ({ error: event.error }) },
+                  target: '#agent.observing.compacting',
+                  actions: { type: 'recordClosingTooLong', params: ({ event }) => ({ error: event.error }) },
+                },
                 {
                   guard: { type: 'isRetryable', params: ({ event }) => ({ error: event.error }) },
                   target: 'backingOff',
@@ -405,7 +426,7 @@ function modelInput(context: AgentContext): CallModelInput {
 function closingInput(context: AgentContext): CallModelInput {
   return {
     ...requestFacts(context),
-    place: `closing.${context.attempt}`,
+    place: closingPlace(context),
     toolChoice: 'none',
     note: CLOSING_NOTE,
   }
@@ -416,16 +437,29 @@ function requestFacts({ instructions, transcript, memory, step, attempt, setting
   return { ...(instructions === undefined ? {} : { instructions }), transcript, memory, step, retriesLeft }
 }
 
-function sleepInput({ step, attempt, error }: AgentContext, before: 'model' | 'closing'): SleepInput {
+/** A closing call for which room had to be made is another one. */
+function closingPlace({ closings, attempt }: AgentContext): string {
+  return closings > 1 ? `closing.again.${attempt}` : `closing.${attempt}`
+}
+
+function sleepInput(context: AgentContext, before: 'model' | 'closing'): SleepInput {
+  const { step, attempt, error } = context
   return {
-    place: before === 'model' ? `sleep.${step}.${attempt}` : `sleep.closing.${attempt}`,
+    place: before === 'model' ? `sleep.${step}.${attempt}` : `sleep.${closingPlace(context)}`,
     failures: attempt,
     ...(error?.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
   }
 }
 
-function compactInput({ step, transcript, memory }: AgentContext): CompactInput {
-  return { place: `compact.${step}`, transcript, memory }
+function compactInput(context: AgentContext): CompactInput {
+  const { step, transcript, memory, instructions, closings, error } = context
+  return {
+    place: closings === 0 ? `compact.${step}` : 'compact.closing',
+    ...(instructions === undefined ? {} : { instructions }),
+    transcript,
+    memory,
+    tooLong: error?.code === 'context_too_long',
+  }
 }
 
 function toolInput(context: AgentContext, position: number): RunToolInput | undefined {

@@ -5,6 +5,7 @@ import { Transcript } from '../messages/transcript.ts'
 import type { Message, ToolCall } from '../messages/types.ts'
 import type { ToolAnswer } from './effects.ts'
 import type { Verdict } from './limits.ts'
+import { freshMemory, type MemoryState } from './memoryState.ts'
 import type { AbortReason, AnsweredBy } from './outcome.ts'
 import { type RunSettings, resolveSettings, type SettingsInput } from './settings.ts'
 
@@ -32,10 +33,11 @@ export interface AgentContext {
   /** System text that came with the history, for agents that have no instructions of their own. */
   readonly instructions: string | undefined
   readonly transcript: Transcript
-  /** State of the memory, as its last compaction left it. */
-  readonly memory: unknown
+  readonly memory: MemoryState
   /** Model calls that could ask for tools, counting the one under way. */
   readonly step: number
+  /** Closing calls that were begun: a second one only where room had to be made for it. */
+  readonly closings: number
   /** Attempts at the present model call, counting the one under way. */
   readonly attempt: number
   /** The last reply that arrived. */
@@ -68,18 +70,21 @@ export type AgentInput = string | readonly Message[] | RunInput
 
 export interface RunInput extends SettingsInput {
   readonly messages: string | readonly Message[]
+  /** What the memory had come to in an earlier run of the conversation: `outcome.memory`. Default: nothing. */
+  readonly memory?: MemoryState | undefined
 }
 
 /** The context a run starts with. Histories are repaired, so whatever a store held, the first request is sendable. */
 export function startingContext(input: AgentInput, settings: RunSettings): AgentContext {
-  const { messages, ...own } = runInputOf(input)
+  const { messages, memory = freshMemory, ...own } = runInputOf(input)
   const history = repairHistory(messagesOf(messages))
   return {
     settings: resolveSettings(own, settings),
     instructions: history.instructions.length === 0 ? undefined : history.instructions.join('\n\n'),
     transcript: Transcript.of(history.messages),
-    memory: undefined,
+    memory,
     step: 0,
+    closings: 0,
     attempt: 0,
     reply: undefined,
     calls: [],

@@ -1,6 +1,7 @@
 import type { ModelReply, Usage } from '../messages/reply.ts'
 import type { Transcript } from '../messages/transcript.ts'
 import type { ToolCall } from '../messages/types.ts'
+import type { MemoryState } from './memoryState.ts'
 
 /**
  * The effects that the chart asks for, as data. Each names its `place` in the run: the same place in every replay,
@@ -11,8 +12,7 @@ export interface CallModelInput {
   /** System text that came with the history, for agents that have no instructions of their own. */
   readonly instructions?: string
   readonly transcript: Transcript
-  /** State of the memory, as its last compaction left it. */
-  readonly memory: unknown
+  readonly memory: MemoryState
   /** Whether the model may ask for tools. */
   readonly toolChoice: 'auto' | 'none'
   readonly step: number
@@ -29,8 +29,17 @@ export interface ModelTurn {
   readonly needsApproval: readonly number[]
   /** Positions of calls whose tools are sequential. Default: none. */
   readonly sequential?: readonly number[]
+  /** Tokens of the request as they were counted, where they were. */
+  readonly counted?: CountedTokens
   /** The tools that the model was offered, where that is decided step by step. */
   readonly offered?: readonly string[]
+}
+
+/** Tokens of a request, as they are counted, before any calibration. */
+export interface CountedTokens {
+  readonly total: number
+  /** Those of what is sent beside the conversation: system message, tools, a note. */
+  readonly beside: number
 }
 
 export interface RunToolInput {
@@ -43,8 +52,27 @@ export interface RunToolInput {
 
 export interface CompactInput {
   readonly place: string
+  /** System text that came with the history, for agents that have no instructions of their own. */
+  readonly instructions?: string
   readonly transcript: Transcript
-  readonly memory: unknown
+  readonly memory: MemoryState
+  /** Whether the provider found the conversation too long. */
+  readonly tooLong: boolean
+}
+
+/** What came of making room. Tokens are those of the request, as they are counted and calibrated. */
+export interface Compaction {
+  /** The new state of the memory. */
+  readonly state: unknown
+  /** The most tokens that requests may have from now on, where the provider found the conversation too long. */
+  readonly ceiling?: number
+  readonly tokensBefore: number
+  readonly tokensAfter: number
+  readonly usage?: Usage
+  /** What went wrong on the way and was got over, for people. */
+  readonly problem?: string
+  /** Set where nothing could be made to fit: what was tried, for people. */
+  readonly exhausted?: string
 }
 
 export interface SleepInput {
@@ -59,7 +87,7 @@ export interface SleepInput {
 export interface EffectMap {
   readonly callModel: { readonly input: CallModelInput; readonly output: ModelTurn }
   readonly runTool: { readonly input: RunToolInput; readonly output: ToolAnswer }
-  readonly compact: { readonly input: CompactInput; readonly output: unknown }
+  readonly compact: { readonly input: CompactInput; readonly output: Compaction }
   readonly sleep: { readonly input: SleepInput; readonly output: undefined }
 }
 

@@ -1,6 +1,7 @@
 import { describeError } from '../errors.ts'
 import type { ModelReply } from '../messages/reply.ts'
 import type { AgentContext } from './context.ts'
+import type { Compaction } from './effects.ts'
 import { startable } from './openCalls.ts'
 
 /** Questions that decide the run's way. All are pure and total: a guard that throws would end the machine. */
@@ -59,6 +60,11 @@ export function onlyApprovalsLeft(context: AgentContext): boolean {
 
 export function everyCallSettled({ calls }: AgentContext): boolean {
   return calls.every((open) => open.answer !== undefined)
+}
+
+/** Whether nothing could be made to fit. */
+export function isExhausted({ exhausted }: Compaction): boolean {
+  return exhausted !== undefined
 }
 
 export function limitConcludes({ verdict }: AgentContext): boolean {

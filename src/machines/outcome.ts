@@ -5,6 +5,7 @@ import type { Message } from '../messages/types.ts'
 import type { AgentContext, OpenCall } from './context.ts'
 import type { ToolAnswer } from './effects.ts'
 import type { Verdict } from './limits.ts'
+import type { MemoryState } from './memoryState.ts'
 import { toolMessages } from './toolMessages.ts'
 
 /** Every reason for which a run can end without an answer. */
@@ -43,6 +44,8 @@ export interface EndingFacts {
   readonly toolCalls: { readonly total: number; readonly failed: number }
   /** Which model answered, from which step on, where models name themselves. */
   readonly answeredBy: readonly AnsweredBy[]
+  /** What the memory has come to; give it to the next run of the conversation as `memory`. */
+  readonly memory: MemoryState
   /** The conversation, without the system message; fit to be sent again with a new user message. */
   readonly transcript: readonly Message[]
 }
@@ -106,6 +109,7 @@ export function endingOf(context: AgentContext): Ending {
   const { aborted, error, verdict } = context
   const facts: EndingFacts = {
     usage: context.usage,
+    memory: context.memory,
     steps: context.step,
     answeredBy: context.answeredBy,
     toolCalls: { total: context.toolCalls, failed: context.toolErrors },

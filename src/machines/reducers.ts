@@ -5,9 +5,10 @@ import { sendableCall, wellFormed } from '../messages/sendable.ts'
 import { toolError } from '../messages/toolTexts.ts'
 import type { AssistantMessage } from '../messages/types.ts'
 import type { AgentContext, OpenCall } from './context.ts'
-import type { ModelTurn, ToolAnswer } from './effects.ts'
+import type { Compaction, ModelTurn, ToolAnswer } from './effects.ts'
 import { hasCalls, isAnswer, isRefused } from './guards.ts'
 import { judge } from './limits.ts'
+import { calibrated, compacted } from './memoryState.ts'
 import { MISSING_CALLS_NOTE } from './notes.ts'
 import { openCalls } from './openCalls.ts'
 import type { AbortReason } from './outcome.ts'
@@ -35,8 +36,8 @@ export function beginStep({ step }: AgentContext): Change {
   return { step: step + 1, attempt: 1 }
 }
 
-export function beginClosingCall(): Change {
-  return { attempt: 1 }
+export function beginClosingCall({ closings }: AgentContext): Change {
+  return { attempt: 1, closings: closings + 1 }
 }
 
 export function beginNextAttempt({ attempt }: AgentContext): Change {
@@ -52,6 +53,26 @@ export function recordContextTooLong(context: AgentContext, thrown: unknown): Ch
   return { error: describeError(thrown), madeRoom: true, verdict: judge(context) }
 }
 
+/** The same for the closing call, which is no step. */
+export function recordClosingTooLong(_context: AgentContext, thrown: unknown): Change {
+  return { error: describeError(thrown), madeRoom: true }
+}
+
+/** Keeps what the memory made of the conversation, and counts what that cost. */
+export function recordCompaction({ memory, usage }: AgentContext, compaction: Compaction): Change {
+  return {
+    memory: compacted(memory, compaction),
+    ...(compaction.usage === undefined ? {} : { usage: addUsage(usage, compaction.usage) }),
+  }
+}
+
+export function abortExhausted(context: AgentContext, { exhausted }: Compaction): Change {
+  return abort(context, {
+    reason: 'context_exhausted',
+    message: `The conversation is too long for the model: ${exhausted ?? 'no room could be made'}`,
+  })
+}
+
 /** Takes a reply in: its calls become open calls, and what is fit for the transcript enters it. */
 export function recordReply(context: AgentContext, turn: ModelTurn): Change {
   const reply = missesCalls(context, turn.reply) ? { ...turn.reply, problem: MISSING_CALLS_NOTE } : turn.reply
@@ -59,6 +80,7 @@ export function recordReply(context: AgentContext, turn: ModelTurn): Change {
     reply,
     calls: openCalls(context, turn),
     usage: addUsage(context.usage, reply.usage),
+    memory: calibrated(context.memory, turn.counted, reply),
     answeredBy: answeredBy(context, reply),
     error: undefined,
   }
@@ -75,11 +97,12 @@ export function recordReply(context: AgentContext, turn: ModelTurn): Change {
 }
 
 /** Takes the closing answer in. Calls that the model made all the same are ignored. */
-export function recordClosingReply(context: AgentContext, { reply }: ModelTurn): Change {
+export function recordClosingReply(context: AgentContext, { reply, counted }: ModelTurn): Change {
   const usage = addUsage(context.usage, reply.usage)
   const transcript =
     reply.text.trim() === '' ? context.transcript : context.transcript.append([assistantMessage(reply, [])])
-  return { reply, usage, answeredBy: answeredBy(context, reply), error: undefined, transcript }
+  const memory = calibrated(context.memory, counted, reply)
+  return { reply, usage, memory, answeredBy: answeredBy(context, reply), error: undefined, transcript }
 }
 
 function answeredBy(
@@ -153,6 +176,8 @@ function denied({ reason }: Decision): ToolAnswer {
 
 /** Moves the results of the step into the transcript, in call order, and judges the run. */
 export function recordResults(context: AgentContext): Change {
+  // A run begins by observing what it was given.
+  if (context.step === 0) return {}
   // What ran once failed once, however many calls asked for it.
   const answers = executed(context.calls).flatMap(({ answer }) => (answer === undefined ? [] : [answer]))
   const recorded = {
@@ -178,7 +203,7 @@ export function abort(
 }
 
 function reasonOf({ code }: ErrorInfo): AbortReason {
-  if (code === 'context_too_long') return 'context_exhausted'
+  if (code === 'context_too_long' || code === 'context_exhausted') return 'context_exhausted'
   return code === 'content_filter' ? 'content_filter' : 'model_error'
 }
 

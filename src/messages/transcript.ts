@@ -1,10 +1,15 @@
 import type { Message } from './types.ts'
 
+/** What a message counts. Pure. */
+type Measure = (message: Message) => number
+
 /** The messages of one line of history, shared by all transcripts that are prefixes of it. */
 class Log {
   readonly messages: Message[] = []
   /** Where each tool call id first occurs. */
   readonly #callIds = new Map<string, number>()
+
+  readonly #sums = new WeakMap<Measure, number[]>()
 
   push(message: Message): void {
     if (message.role === 'assistant') {
@@ -13,6 +18,16 @@ class Log {
       }
     }
     this.messages.push(message)
+  }
+
+  /** Sums of a measure over the first n messages, by n; extended when they are asked for. */
+  sum(measure: Measure, length: number): number {
+    const sums = this.#sums.get(measure) ?? [0]
+    this.#sums.set(measure, sums)
+    for (let n = sums.length; n <= length; n++) {
+      sums.push((sums[n - 1] as number) + measure(this.messages[n - 1] as Message))
+    }
+    return sums[length] as number
   }
 
   indexOfCall(id: string): number {
@@ -54,6 +69,11 @@ export class Transcript {
 
   at(index: number): Message | undefined {
     return index < 0 || index >= this.length ? undefined : this.#log.messages[index]
+  }
+
+  /** A measure added up over all messages. Each is measured once, however often the sum is asked for. */
+  sum(measure: Measure): number {
+    return this.#log.sum(measure, this.length)
   }
 
   /** Whether a tool call with this id is in the transcript. */

@@ -23,6 +23,7 @@ export function fallback(models: readonly Model[], options: FallbackOptions = {}
   if (first === undefined) throw new MisuseError('invalid_model', 'fallback needs at least one model.')
   return {
     id: models.map(({ id }) => id).join(', else '),
+    ...smallestWindow(models),
     async generate(request, io) {
       let attempt = await ask(first, request, io)
       for (const next of others) {
@@ -34,6 +35,12 @@ export function fallback(models: readonly Model[], options: FallbackOptions = {}
       return attempt.reply
     },
   }
+}
+
+/** A conversation has to fit into whichever model is asked. */
+function smallestWindow(models: readonly Model[]): Pick<Model, 'contextWindow'> {
+  const known = models.flatMap(({ contextWindow }) => contextWindow ?? [])
+  return known.length === 0 ? {} : { contextWindow: Math.min(...known) }
 }
 
 type Attempt = { readonly hasShownText: boolean } & (

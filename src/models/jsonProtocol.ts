@@ -44,6 +44,8 @@ export function jsonProtocol(model: Model, options: JsonProtocolOptions = {}): M
   }
   return {
     id: model.id,
+    ...(model.contextWindow === undefined ? {} : { contextWindow: model.contextWindow }),
+    ...(model.contextWindow === undefined ? {} : { contextWindow: model.contextWindow }),
     async generate(request, io) {
       const { whenBoth = 'action', whenUnparseable = 'nudge' } = options
       const tools = offered(request).map(({ name }) => name)

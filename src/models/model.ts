@@ -6,6 +6,8 @@ import type { JsonSchema, Message, ToolSpec } from '../messages/types.ts'
 export interface Model {
   /** Names the model in events and outcomes. */
   readonly id: string
+  /** The most tokens of request and reply together, where that is known: memories budget by it. */
+  readonly contextWindow?: number
   /**
    * @throws ModelError, or anything: what is thrown becomes a failed attempt. Set `retryable: true` on an error for
    * which another attempt may help, and `retryAfterMs` where the provider says how long to wait.

@@ -35,6 +35,11 @@ export interface OpenAIOptions {
   readonly jsonMode?: JsonMode
   /** The most tokens of a reply. Default: the provider's. */
   readonly maxTokens?: number
+  /**
+   * The most tokens of request and reply together, by which the agent's memory budgets. Default: that of the model where
+   * it is one of OpenAI's, else unknown: then everything is sent until the provider finds it too long.
+   */
+  readonly contextWindow?: number
   /** Fields to add to each request, for what only some providers know. They win over our own. */
   readonly extraBody?: Readonly<Record<string, unknown>>
 }

@@ -2,6 +2,7 @@ import type { OpenAI } from 'openai'
 import type { ModelReply } from '../messages/reply.ts'
 import type { Delta } from '../messages/replyAccumulator.ts'
 import { timeoutMs } from '../timeouts.ts'
+import { checkedContextWindow, knownContextWindow } from './contextWindow.ts'
 import { ON_BYTES } from './httpFetch.ts'
 import { IdleTimeout } from './idleTimeout.ts'
 import type { Model, ModelIO, ModelRequest } from './model.ts'
@@ -48,9 +49,11 @@ export function openaiService(api: OpenAIApi, model: string, options: OpenAIOpti
   const timeout = timeoutMs('timeoutMs', options.timeoutMs ?? DEFAULT_MODEL_TIMEOUT_MS)
   const idleMs = timeoutMs('idleTimeoutMs', options.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS)
   const jsonMode = defaultJsonMode(options)
+  const contextWindow = checkedContextWindow(api.name, options.contextWindow ?? knownContextWindow(model))
 
   return {
     id: model,
+    ...(contextWindow === undefined ? {} : { contextWindow }),
     async generate(request, { signal, onDelta }) {
       const client = await loadClient()
       const body = { ...fixed, ...api.requestFields(request, jsonMode), ...options.extraBody }

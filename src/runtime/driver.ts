@@ -1,7 +1,7 @@
 import { describeError } from '../errors.ts'
 import type { JournalEntry, RunEvent, SettlingEvent } from '../journal/entry.ts'
 import { edgeName } from '../machines/edgeNames.ts'
-import type { ModelTurn, ToolAnswer } from '../machines/effects.ts'
+import type { Compaction, ModelTurn, ToolAnswer } from '../machines/effects.ts'
 import { type Ending, endingOf } from '../machines/outcome.ts'
 import { abort, cancelledAnswer, failedAnswer } from '../machines/reducers.ts'
 import { eventOf } from './eventOf.ts'
@@ -181,6 +181,8 @@ export class Driver {
     } else if (kind === 'runTool') {
       const { id: callId, function: called } = input.call
       this.#observe?.({ type: 'tool.started', place, callId, name: called.name, arguments: called.arguments })
+    } else if (kind === 'compact') {
+      this.#observe?.({ type: 'compaction.started', place })
     }
   }
 
@@ -221,6 +223,8 @@ export class Driver {
       const { id: callId, function: called } = input.call
       const answer = event.type === 'failed' ? failedAnswer(event.error) : (event.output as ToolAnswer)
       this.#observe?.({ type: 'tool.finished', place, callId, name: called.name, ...answer, durationMs })
+    } else if (kind === 'compact') {
+      this.#observe?.({ type: 'compaction.finished', place, ...compactionOf(event), durationMs })
     }
   }
 
@@ -229,6 +233,13 @@ export class Driver {
     this.#shown = ''
     this.#observe?.({ type: 'model.reset', place, closing: input.toolChoice === 'none' })
   }
+}
+
+function compactionOf(event: SettlingEvent): Partial<Omit<Compaction, 'state' | 'ceiling'>> {
+  // The effect itself never fails: this one was given up.
+  if (event.type === 'failed') return { problem: event.error.message }
+  const { state: _state, ceiling: _ceiling, ...told } = event.output as Compaction
+  return told
 }
 
 /** How an effect ends that the machine no longer wants. */

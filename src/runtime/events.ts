@@ -2,7 +2,7 @@ import type { ErrorInfo } from '../errors.ts'
 import type { EdgeName } from '../machines/edgeNames.ts'
 import type { Verdict } from '../machines/limits.ts'
 import type { Outcome } from '../machines/outcome.ts'
-import type { ModelReply } from '../messages/reply.ts'
+import type { ModelReply, Usage } from '../messages/reply.ts'
 
 /** Everything that can be seen of a run, in the order in which it happens. The last one is `run.finished`. */
 export type AgentEvent = EventFacts & EventBody
@@ -40,6 +40,20 @@ export type EventBody =
       readonly error?: string
       readonly durationMs: number
     } & ToolExecution)
+  | ({ readonly type: 'compaction.started' } & Placed)
+  | ({
+      readonly type: 'compaction.finished'
+      /** Tokens of the request before and after, as they are counted and calibrated; absent where it was given up. */
+      readonly tokensBefore?: number
+      readonly tokensAfter?: number
+      /** What was spent on it, where it asked a model. */
+      readonly usage?: Usage
+      /** What went wrong and was got over; absent where nothing did. */
+      readonly problem?: string
+      /** Set where nothing could be made to fit: the run ends as `context_exhausted`. */
+      readonly exhausted?: string
+      readonly durationMs: number
+    } & Placed)
   /** The history that the run began with was broken, and was mended. */
   | { readonly type: 'history.repaired'; readonly notes: readonly string[] }
   | { readonly type: 'limit.reached'; readonly verdict: Verdict }

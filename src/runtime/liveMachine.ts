@@ -4,10 +4,15 @@ import type { AgentMachine } from '../machines/agentMachine.ts'
 import type { AgentContext } from '../machines/context.ts'
 import type { EffectKind, EffectMap } from '../machines/effects.ts'
 import { isContextTooLong } from '../machines/guards.ts'
-import type { Memory } from '../memory/memory.ts'
-import { hush } from '../thenables.ts'
 import type { RunTools, Toolbox } from '../tools/toolbox.ts'
 import type { Services } from './inProcessHost.ts'
+
+/** What the chart has to know of a memory. Both are total, as guards are. */
+export interface RoomKeeper {
+  /** Whether there is anything to be done about a conversation that is too long. */
+  readonly canMakeRoom: boolean
+  needsRoom(context: AgentContext): boolean
+}
 
 /**
  * The machine with actors that do the work, so that it runs live: under `createActor`, in any XState inspector, or
@@ -16,7 +21,7 @@ import type { Services } from './inProcessHost.ts'
 export function provideServices(
   machine: AgentMachine,
   services: Services,
-  { memory, toolbox }: { readonly memory: Memory; readonly toolbox: Toolbox },
+  { memory, toolbox }: { readonly memory: RoomKeeper; readonly toolbox: Toolbox },
 ): AgentMachine {
   return machine.provide({
     actors: {
@@ -26,9 +31,9 @@ export function provideServices(
       sleep: live('sleep'),
     },
     guards: {
-      contextOverBudget: ({ context }) => isOverBudget(memory, context),
+      contextOverBudget: ({ context }) => memory.needsRoom(context),
       contextTooLong: ({ context }, failure) =>
-        memory.compact !== undefined && isContextTooLong(context, (failure as { error: unknown }).error),
+        memory.canMakeRoom && isContextTooLong(context, (failure as { error: unknown }).error),
     },
   })
 
@@ -42,18 +47,6 @@ export function provideServices(
         report: () => {},
       }),
     )
-  }
-}
-
-/** Guards are total: a memory that fails to answer is taken to have room, and the provider has the last word. */
-function isOverBudget(memory: Memory, context: AgentContext): boolean {
-  try {
-    const answer: unknown = memory.needsCompaction?.(context.transcript.toArray(), context.memory)
-    // A memory in plain JavaScript may give back a promise, which says nothing here and must not reject unheard.
-    hush(answer)
-    return answer === true
-  } catch {
-    return false
   }
 }
 

@@ -1,5 +1,6 @@
 export { findViolations, type Rule, type Violation } from '../messages/invariants.ts'
 export { callTool } from './callTool.ts'
+export { type CheckMemoryOptions, checkMemory, type MemoryReport } from './checkMemory.ts'
 export {
   HANG,
   type ScriptedCall,

@@ -36,6 +36,12 @@ export class Toolbox {
     return [...this.#tools.keys()]
   }
 
+  /** What the model is told of the tools that are listed; nothing where a function decides. */
+  get specs(): readonly ToolSpec[] {
+    this.#shared ??= sharedTools(this.#tools)
+    return this.#shared.at(0, () => []).specs
+  }
+
   /** @throws MisuseError `duplicate_tool`, or `tools_chosen` where a function decides which tools there are. */
   add(tool: Tool): void {
     this.#requireList()

@@ -72,7 +72,7 @@ describe('a conversation that is too long for the model', () => {
     view: (transcript, state) => (state === undefined ? transcript : transcript.slice(-1)),
     async compact() {
       this.compactions++
-      return 'shrunk'
+      return { state: 'shrunk' }
     },
   })
 

@@ -62,7 +62,7 @@ describe('the drawing of the agent', () => {
   it('marks where it and each composite state begin, and where it ends', () => {
     const begins = diagram.edges.filter(({ from }) => from === '[*]').map(({ to, block }) => ({ to, block }))
     expect(begins).toEqual([
-      { to: 'thinking', block: '' },
+      { to: 'observing', block: '' },
       { to: 'thinking_calling', block: 'thinking' },
       { to: 'observing_recording', block: 'observing' },
       { to: 'concluding_calling', block: 'concluding' },

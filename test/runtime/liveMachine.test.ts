@@ -151,13 +151,13 @@ describe('compaction', () => {
       state === undefined
         ? transcript
         : [{ role: 'user', content: `Summary: ${String(state)}` }, ...transcript.slice(-2)],
-    needsCompaction: (transcript) => transcript.length > 2,
+    needsCompaction: (transcript, state) => transcript.length > 2 && state === undefined,
     compact,
   })
 
   it('runs as an effect before the next model call, and its state shapes what the model is shown', async () => {
     const model = scriptedModel([adding, 'ok'])
-    const memory = compacting(async () => 'added 1 and 2')
+    const memory = compacting(async () => ({ state: 'added 1 and 2' }))
     const run = createAgent({ model, tools: [countingAdd()], memory }).stream('go')
     const states: string[] = []
     for await (const event of run) if (event.type === 'transition' && event.to) states.push(event.to)
@@ -175,7 +175,7 @@ describe('compaction', () => {
   })
 
   it('comes before a limit is heeded', async () => {
-    for (const compact of [async () => 'short', () => Promise.reject(new Error('no'))]) {
+    for (const compact of [async () => ({ state: 'short' }), () => Promise.reject(new Error('no'))]) {
       const model = scriptedModel([adding, 'closing'])
       const agent = createAgent({
         model,

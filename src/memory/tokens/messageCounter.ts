@@ -22,6 +22,7 @@ export class MessageCounter {
   readonly #counts = new WeakMap<object, number>()
   readonly #bounds = new WeakMap<object, number>()
   readonly #tools = new WeakMap<object, number>()
+  readonly #toolBounds = new WeakMap<object, number>()
 
   constructor(counter: TokenCounter) {
     this.counter = counter
@@ -44,11 +45,24 @@ export class MessageCounter {
 
   /** Tokens of the tools that a request offers, 0 where it offers none. See `toolTokens`. */
   tools(specs: readonly ToolSpec[]): number {
+    return this.#toolsBy((text) => this.counter.count(text), specs, this.#tools)
+  }
+
+  /** A bound that `tools` never exceeds, found without counting where the counter has one. */
+  toolsAtMost(specs: readonly ToolSpec[]): number {
+    const atMost = this.counter.atMost?.bind(this.counter)
+    return atMost === undefined ? this.tools(specs) : this.#toolsBy(atMost, specs, this.#toolBounds)
+  }
+
+  #toolsBy(
+    count: (text: string) => number,
+    specs: readonly ToolSpec[],
+    known: WeakMap<object, number>,
+  ): number {
     if (specs.length === 0) return 0
     const isOlder = this.counter === tokenCounter('gpt-4')
     return specs.reduce(
-      (sum, spec) =>
-        sum + once(this.#tools, spec, () => toolTokens(spec, isOlder, (text) => this.counter.count(text))),
+      (sum, spec) => sum + once(known, spec, () => toolTokens(spec, isOlder, count)),
       TOOLS_OVERHEAD,
     )
   }

@@ -1,0 +1,45 @@
+import type { ModelReply } from '../messages/reply.ts'
+import type { Compaction, CountedTokens } from './effects.ts'
+
+/** What is reported for each token that was counted is believed between these bounds. */
+const LEAST_CALIBRATION = 1 / 2
+const MOST_CALIBRATION = 3
+
+/**
+ * What the memory of a conversation has come to: carried from step to step, and from one run of the conversation to the
+ * next. Plain JSON.
+ */
+export interface MemoryState {
+  /** What the memory's last compaction left; absent before that. */
+  readonly state?: unknown
+  /** How many tokens the provider reported for each that was counted. 1 until it reports. */
+  readonly calibration: number
+  /** The most tokens that a request may have, where the provider has found one too long. */
+  readonly ceiling?: number
+  /** Tokens that were counted beside the conversation in the last request. */
+  readonly beside?: number
+}
+
+export const freshMemory: MemoryState = { calibration: 1 }
+
+/** Corrects the count by what the provider reports for the request. */
+export function calibrated(
+  memory: MemoryState,
+  counted: CountedTokens | undefined,
+  { usage }: ModelReply,
+): MemoryState {
+  if (counted === undefined) return memory
+  const { total, beside } = counted
+  if (usage.estimated === true || !(usage.inputTokens > 0) || total === 0) return { ...memory, beside }
+  const ratio = usage.inputTokens / total
+  const calibration = Math.min(MOST_CALIBRATION, Math.max(LEAST_CALIBRATION, ratio))
+  return { ...memory, beside, calibration }
+}
+
+export function compacted(memory: MemoryState, { state, ceiling }: Compaction): MemoryState {
+  return {
+    ...memory,
+    ...(state === undefined ? {} : { state }),
+    ...(ceiling === undefined ? {} : { ceiling }),
+  }
+}

@@ -1,0 +1,121 @@
+import { MisuseError } from '../errors.ts'
+import { addUsage, type Usage } from '../messages/reply.ts'
+import type { Message } from '../messages/types.ts'
+import type { Compacted, CompactIO, Memory } from './memory.ts'
+import { type MemoryFacts, memoryFacts } from './memoryFacts.ts'
+import { ContextExhaustedError, trim } from './trim.ts'
+import { View } from './view.ts'
+
+/**
+ * One way to show less, that can be composed with others. It narrows what those before it show; what is sent stays
+ * sendable whatever it does, because `View` and `memoryOf` see to that.
+ *
+ * `narrow` and `wantsCompaction` are pure. `state` is what the strategy's own `compact` returned last.
+ */
+export interface Strategy {
+  /** What is shown of what the strategies before it show. */
+  narrow(view: View, state: unknown, facts: MemoryFacts): View
+  /** Whether room has to be made. Default: never. */
+  wantsCompaction?(view: View, state: unknown, facts: MemoryFacts): boolean
+  /** Makes room. Called where `wantsCompaction` says so. */
+  compact?(view: View, state: unknown, io: CompactIO): Promise<Compacted>
+}
+
+/** A memory that is made of strategies. */
+export interface StrategyMemory extends Memory {
+  readonly strategy: Strategy
+  /** @param facts Default: those of a model about which nothing is known. */
+  view(transcript: readonly Message[], state?: unknown, facts?: MemoryFacts): readonly Message[]
+}
+
+/** A memory of one strategy. */
+export function memoryOf(strategy: Strategy): StrategyMemory {
+  return {
+    strategy,
+    view(transcript, state, facts = memoryFacts(transcript)) {
+      return trim(strategy.narrow(View.of(transcript), state, facts), facts).toMessages()
+    },
+    needsCompaction(transcript, state, facts) {
+      return wantsCompaction(strategy, View.of(transcript), state, facts)
+    },
+    async compact(transcript, state, io) {
+      const view = View.of(transcript)
+      const wanted = wantsCompaction(strategy, view, state, io)
+      // A provider that finds a conversation too long lowers the ceiling; that alone makes most strategies show less.
+      if (!wanted || strategy.compact === undefined) return { state }
+      return strategy.compact(view, state, io)
+    },
+  }
+}
+
+/** Where nothing can be made to fit, there is nothing to compact either: `view` says so. */
+function wantsCompaction(strategy: Strategy, view: View, state: unknown, facts: MemoryFacts): boolean {
+  try {
+    return strategy.wantsCompaction?.(view, state, facts) ?? false
+  } catch (thrown) {
+    if (thrown instanceof ContextExhaustedError) return false
+    throw thrown
+  }
+}
+
+/**
+ * Strategies one after the other: each sees what those before it show. Put what drops messages before what makes
+ * something of the dropped ones: `compose(turns(6), facts())`.
+ *
+ * @throws MisuseError `invalid_memory` for a memory that is not made of strategies.
+ */
+export function compose(...memories: readonly StrategyMemory[]): StrategyMemory {
+  const strategies = memories.map(strategyOf)
+  const statesOf = (state: unknown): readonly unknown[] => (Array.isArray(state) ? state : [])
+
+  return memoryOf({
+    narrow(view, state, facts) {
+      const states = statesOf(state)
+      return strategies.reduce((shown, strategy, i) => strategy.narrow(shown, given(states[i]), facts), view)
+    },
+    wantsCompaction(view, state, facts) {
+      const states = statesOf(state)
+      let shown = view
+      return strategies.some((strategy, i) => {
+        const before = shown
+        shown = strategy.narrow(before, given(states[i]), facts)
+        return strategy.wantsCompaction?.(before, given(states[i]), facts) ?? false
+      })
+    },
+    async compact(view, state, io) {
+      const states = strategies.map((_, i) => given(statesOf(state)[i]))
+      const problems: string[] = []
+      let usage: Usage | undefined
+      let shown = view
+      for (const [i, strategy] of strategies.entries()) {
+        if (strategy.compact !== undefined && strategy.wantsCompaction?.(shown, states[i], io)) {
+          const compacted = await strategy.compact(shown, states[i], io)
+          states[i] = compacted.state
+          if (compacted.usage !== undefined)
+            usage = usage ? addUsage(usage, compacted.usage) : compacted.usage
+          if (compacted.problem !== undefined) problems.push(compacted.problem)
+        }
+        shown = strategy.narrow(shown, states[i], io)
+      }
+      return {
+        // JSON has no undefined in arrays.
+        state: states.map((own) => own ?? null),
+        ...(usage === undefined ? {} : { usage }),
+        ...(problems.length === 0 ? {} : { problem: problems.join('; ') }),
+      }
+    },
+  })
+}
+
+/** JSON keeps the place of a strategy without a state as `null`. */
+function given(state: unknown): unknown {
+  return state ?? undefined
+}
+
+function strategyOf(memory: StrategyMemory): Strategy {
+  if (typeof memory?.strategy?.narrow === 'function') return memory.strategy
+  throw new MisuseError(
+    'invalid_memory',
+    'compose(…) takes memories that are made of strategies, such as turns(6), tokenBudget(8000) or memoryOf({ narrow }).',
+  )
+}

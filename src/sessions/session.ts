@@ -1,0 +1,342 @@
+import { randomUUID } from 'node:crypto'
+import type { ResumeOptions, RunOptions } from '../agent.ts'
+import { LoopchartError, MisuseError, messageOf } from '../errors.ts'
+import type { AgentInput, RunInput } from '../machines/context.ts'
+import type { Outcome } from '../machines/outcome.ts'
+import { isSystem } from '../messages/invariants.ts'
+import type { Message } from '../messages/types.ts'
+import type { Run } from '../runtime/execute.ts'
+import type { SessionRecord, SessionStore } from './sessionStore.ts'
+import { Turnstile } from './turnstile.ts'
+
+export interface SessionOptions {
+  /**
+   * What happens to a run that is asked for while another one of the session is under way in this process: it waits for
+   * its turn, or is refused with the code `session_busy`. Default: `queue`.
+   */
+  readonly whenBusy?: 'queue' | 'refuse'
+}
+
+/** A conversation over many runs. */
+export interface Session<Output = string> {
+  readonly id: string
+  /**
+   * Goes on with the conversation. A run of the session that was interrupted, or waits for a person, is given up first:
+   * its open calls are answered as cancelled, and what it did stays in the conversation.
+   *
+   * @param input What is new: a question, messages that end with one, or either with other limits for this run.
+   * @returns How the run ended. Rejects with `session_busy`, with `session_conflict` where another process has gone on
+   * with the session meanwhile, with `session_store_error`, and for a programmer's mistake.
+   */
+  run(input: AgentInput, options?: RunOptions): Promise<Outcome<Output>>
+  /** As `run`, and shows what happens. */
+  stream(input: AgentInput, options?: RunOptions): Run<Output>
+  /**
+   * Goes on with the run of the session that waits for a person or was interrupted; it needs the agent's journal.
+   *
+   * @returns How the run ended. Rejects with `no_open_run` where there is none.
+   */
+  resume(options?: ResumeOptions): Promise<Outcome<Output>>
+  /** The conversation so far, as it was saved last. */
+  messages(): Promise<readonly Message[]>
+  /** Forgets the conversation, its summary and its facts. Waits for a run that is under way. */
+  clear(): Promise<void>
+  /**
+   * Another session that begins with this conversation as it was saved last.
+   *
+   * @param id Default: a random UUID.
+   * @returns The new session. Rejects with `session_exists` where there is one of that id.
+   */
+  fork(id?: string): Promise<Session<Output>>
+}
+
+/** What a session needs of its agent. */
+export interface SessionAgent<Output> {
+  readonly store: SessionStore
+  /** Whether runs can be taken up again. */
+  readonly hasJournal: boolean
+  /** @throws MisuseError for an input that is none. */
+  checkedInput(input: AgentInput): RunInput
+  run(input: RunInput, options: RunOptions): Promise<Outcome<Output>>
+  resume(runId: string, options: ResumeOptions): Promise<Outcome<Output>>
+  /** A run that can be watched, and is carried out by `launch`. */
+  watch(
+    runId: string,
+    launch: (
+      run: (input: RunInput) => Promise<Outcome<Output>>,
+      signal: AbortSignal,
+    ) => Promise<Outcome<Output>>,
+    options: RunOptions,
+  ): Run<Output>
+}
+
+/** One for each session and store, whoever opens it: runs of a session are never interleaved. */
+const turnstiles = new WeakMap<SessionStore, Map<string, Turnstile>>()
+
+/** @throws MisuseError `invalid_session` for an id that is no text or empty, or an unknown `whenBusy`. */
+export function openSession<Output>(
+  agent: SessionAgent<Output>,
+  id: string,
+  { whenBusy = 'queue' }: SessionOptions = {},
+): Session<Output> {
+  if (typeof id !== 'string' || id === '') {
+    throw new MisuseError(
+      'invalid_session',
+      `The id of a session must be a text that is not empty, not ${String(id)}.`,
+    )
+  }
+  if (whenBusy !== 'queue' && whenBusy !== 'refuse') {
+    throw new MisuseError(
+      'invalid_session',
+      `whenBusy must be "queue" or "refuse", not "${String(whenBusy)}".`,
+    )
+  }
+  const { store } = agent
+
+  return {
+    id,
+    async run(input, options = {}) {
+      const added = agent.checkedInput(input)
+      const { runId = randomUUID() } = options
+      return turn(added, runId, options.signal, (complete) => agent.run(complete, { ...options, runId }))
+    },
+    stream(input, options = {}) {
+      const added = agent.checkedInput(input)
+      const { runId = randomUUID() } = options
+      return agent.watch(runId, (run, signal) => turn(added, runId, signal, run), options)
+    },
+    resume(options = {}) {
+      return alone(async () => {
+        const record = await load(store, id)
+        const { openRun } = record
+        if (openRun === undefined) {
+          throw new LoopchartError(
+            'no_open_run',
+            `The session "${id}" has no run that waits or was interrupted.`,
+          )
+        }
+        return keep(record, openRun, await agent.resume(openRun, options))
+      })
+    },
+    async messages() {
+      return (await load(store, id)).messages
+    },
+    clear() {
+      return alone(async () => {
+        const { revision, openRun } = await load(store, id)
+        if (openRun !== undefined) await giveUp(openRun)
+        await save(store, id, { version: 1, revision: revision + 1, messages: [] })
+      })
+    },
+    async fork(forkId = randomUUID()) {
+      const fork = openSession(agent, forkId, { whenBusy })
+      const { messages, memory } = await load(store, id)
+      const record: SessionRecord = {
+        version: 1,
+        revision: 1,
+        messages,
+        ...(memory === undefined ? {} : { memory }),
+      }
+      if (!(await attempt(forkId, () => store.save(forkId, record)))) {
+        throw new LoopchartError('session_exists', `There is a session with the id "${forkId}" already.`)
+      }
+      return fork
+    },
+  }
+
+  /** One run of the conversation, from what is saved to what is saved. */
+  function turn(
+    { messages: added, memory: _carried, ...settings }: RunInput,
+    runId: string,
+    signal: AbortSignal | undefined,
+    run: (input: RunInput) => Promise<Outcome<Output>>,
+  ): Promise<Outcome<Output>> {
+    const newMessages = typeof added === 'string' ? [{ role: 'user', content: added } as const] : added
+    return alone(
+      async () => {
+        const before = await withoutOpenRun(await load(store, id))
+        const messages = [...before.messages, ...newMessages]
+        const begun: SessionRecord = { ...before, revision: before.revision + 1, messages, openRun: runId }
+        await save(store, id, begun)
+        const { memory } = before
+        try {
+          const outcome = await run({ ...settings, messages, ...(memory === undefined ? {} : { memory }) })
+          return await keep(begun, runId, outcome)
+        } catch (thrown) {
+          // A run that could not begin has left nothing behind.
+          if (!(thrown instanceof SessionError))
+            await save(store, id, { ...before, revision: begun.revision + 1 })
+          throw thrown
+        }
+      },
+      // Who is told to stop while it waits need not wait for its turn to say so.
+      signal && { signal, instead: () => run({ ...settings, messages: newMessages }) },
+    )
+  }
+
+  /** Saves what came of a run. */
+  async function keep(
+    record: SessionRecord,
+    runId: string,
+    outcome: Outcome<Output>,
+  ): Promise<Outcome<Output>> {
+    const { openRun: _ended, ...rest } = record
+    const kept: SessionRecord = {
+      ...rest,
+      revision: record.revision + 1,
+      messages: [...record.messages.filter(isSystem), ...outcome.transcript],
+      memory: outcome.memory,
+      ...(outcome.status === 'waiting' ? { openRun: runId } : {}),
+    }
+    await save(store, id, kept, outcome)
+    return outcome
+  }
+
+  /** The record with what an interrupted run had come to. The run itself is over. */
+  async function withoutOpenRun(record: SessionRecord): Promise<SessionRecord> {
+    const { openRun, ...settled } = record
+    if (openRun === undefined) return record
+    const outcome = await giveUp(openRun)
+    if (outcome === undefined) return settled
+    return {
+      ...settled,
+      messages: [...record.messages.filter(isSystem), ...outcome.transcript],
+      memory: outcome.memory,
+    }
+  }
+
+  async function giveUp(runId: string): Promise<Outcome<Output> | undefined> {
+    if (!agent.hasJournal) return undefined
+    try {
+      return await agent.resume(runId, {
+        signal: AbortSignal.abort('The conversation went on without this run.'),
+      })
+    } catch (thrown) {
+      if (thrown instanceof LoopchartError && thrown.code === 'run_active') throw busy()
+      // It never began, or cannot be read by this agent: the conversation goes on from what was saved.
+      if (thrown instanceof LoopchartError && UNREADABLE.has(thrown.code)) return undefined
+      throw thrown
+    }
+  }
+
+  /** Does something while nobody else in this process does anything with the session. */
+  async function alone<Result>(
+    act: () => Promise<Result>,
+    whileWaiting?: { readonly signal: AbortSignal; readonly instead: () => Promise<Result> },
+  ): Promise<Result> {
+    const turnstile = turnstileOf(store, id)
+    const pass = async (): Promise<() => void> => {
+      const leave = await turnstile.enter()
+      return () => {
+        leave()
+        if (!turnstile.isBusy) turnstiles.get(store)?.delete(id)
+      }
+    }
+    if (turnstile.isBusy && whenBusy === 'refuse') throw busy()
+    const entered = pass()
+    const leaveOnTurn = (): void => void entered.then((leave) => leave())
+    if (whileWaiting !== undefined && (await isAbortedFirst(whileWaiting.signal, entered))) {
+      leaveOnTurn()
+      return whileWaiting.instead()
+    }
+    const leave = await entered
+    try {
+      return await act()
+    } finally {
+      leave()
+    }
+  }
+
+  function busy(): LoopchartError {
+    return new LoopchartError(
+      'session_busy',
+      `A run of the session "${id}" is under way. Await it, or open the session with whenBusy: "queue".`,
+    )
+  }
+}
+
+const UNREADABLE = new Set(['run_not_found', 'journal_mismatch', 'journal_invalid'])
+
+/** A session that could not be read or saved. */
+export class SessionError<Output = unknown> extends LoopchartError {
+  /** How the run ended whose end could not be saved, where one did. */
+  readonly outcome: Outcome<Output> | undefined
+
+  constructor(
+    code: 'session_conflict' | 'session_store_error',
+    message: string,
+    options: SessionErrorOptions<Output>,
+  ) {
+    super(code, message, options)
+    this.outcome = options.outcome
+  }
+}
+
+interface SessionErrorOptions<Output> {
+  readonly cause?: unknown
+  readonly outcome?: Outcome<Output> | undefined
+}
+
+async function load(store: SessionStore, id: string): Promise<SessionRecord> {
+  const record = await attempt(id, () => store.load(id))
+  if (record === undefined || record === null) return { version: 1, revision: 0, messages: [] }
+  if (record.version === 1 && Array.isArray(record.messages)) return record
+  throw new SessionError(
+    'session_store_error',
+    `The record of session "${id}" is not one that this Loopchart reads: expected version 1 with messages.`,
+    {},
+  )
+}
+
+async function save<Output>(
+  store: SessionStore,
+  id: string,
+  record: SessionRecord,
+  outcome?: Outcome<Output>,
+): Promise<void> {
+  const isSaved = await attempt(id, () => store.save(id, record), outcome)
+  if (isSaved === true) return
+  throw new SessionError(
+    'session_conflict',
+    `The session "${id}" was changed by somebody else meanwhile, perhaps another process; what this run came to is ` +
+      'not saved in it. Run again from what it is now, or let one process at a time work on a session.',
+    { outcome },
+  )
+}
+
+async function attempt<Result, Output>(
+  id: string,
+  act: () => Result | Promise<Result>,
+  outcome?: Outcome<Output>,
+): Promise<Result> {
+  try {
+    return await act()
+  } catch (cause) {
+    const message = `The store of session "${id}" failed: ${messageOf(cause)}`
+    throw new SessionError('session_store_error', message, { cause, outcome })
+  }
+}
+
+function turnstileOf(store: SessionStore, id: string): Turnstile {
+  const ofStore = turnstiles.get(store) ?? new Map<string, Turnstile>()
+  turnstiles.set(store, ofStore)
+  const turnstile = ofStore.get(id) ?? new Turnstile()
+  ofStore.set(id, turnstile)
+  return turnstile
+}
+
+/** Whether a signal is aborted before somebody's turn comes. */
+async function isAbortedFirst(signal: AbortSignal, turn: Promise<unknown>): Promise<boolean> {
+  const aborted = Promise.withResolvers<boolean>()
+  const abort = (): void => aborted.resolve(true)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    // A turn that has come already goes first: the run itself then says that it was stopped.
+    return await Promise.race([
+      turn.then(() => false),
+      signal.aborted ? Promise.resolve(true) : aborted.promise,
+    ])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
