@@ -98,7 +98,7 @@ export class AgentMemory {
     const sizeBefore = this.#sizeOf(input, held.state, before)
     const sent = 'tokens' in sizeBefore ? sizeBefore.tokens : tokensOf(input.transcript.toArray(), before)
     const tokensBefore = Math.ceil(sent * held.calibration)
-    const ceiling = tooLong ? Math.floor(tokensBefore * GIVEN_UP) : held.ceiling
+    const ceiling = tooLong ? Math.floor(sent * GIVEN_UP) : held.ceiling
     const facts: MemoryFacts = ceiling === undefined ? before : { ...before, ceiling }
     const compacted = await this.#compacted(input, { ...facts, signal, agentModel: model }, stop)
     const state = this.#isOfUse(input, compacted.state, { facts, sent }) ? compacted.state : held.state

@@ -64,7 +64,7 @@ export interface CompactInput {
 export interface Compaction {
   /** The new state of the memory. */
   readonly state: unknown
-  /** The most tokens that requests may have from now on, where the provider found the conversation too long. */
+  /** The most tokens, as they are counted, that requests may have from now on, where the provider found the conversation too long. */
   readonly ceiling?: number
   readonly tokensBefore: number
   readonly tokensAfter: number

@@ -3,7 +3,7 @@ import { checkCount } from './checkCount.ts'
 import type { MemoryFacts } from './memoryFacts.ts'
 import { memoryOf, type StrategyMemory } from './strategy.ts'
 import { runningSummary, type SummarySizes } from './summary.ts'
-import { trim } from './trim.ts'
+import { effectiveLimit, trim } from './trim.ts'
 
 /** The share of the context window that a request may take; the rest is left to the reply. */
 const REQUEST_SHARE = 3 / 4
@@ -30,21 +30,16 @@ export function defaultMemory({ summarizer, contextWindow }: DefaultMemoryOption
   if (contextWindow !== undefined)
     checkCount('defaultMemory({ contextWindow }): contextWindow', contextWindow)
 
-  const sizes = (facts: MemoryFacts): SummarySizes | undefined => {
-    const window = contextWindow ?? facts.contextWindow
-    const known = Math.min(
-      window === undefined ? Number.POSITIVE_INFINITY : window * REQUEST_SHARE,
-      facts.ceiling,
-    )
-    if (known === Number.POSITIVE_INFINITY) return undefined
-    const at = Math.floor(known)
-    return { at, keep: Math.floor(at * KEPT_SHARE) }
+  const sizes = (facts: MemoryFacts): SummarySizes => {
+    const window = contextWindow ?? facts.contextWindow ?? Number.POSITIVE_INFINITY
+    const at = Math.floor(effectiveLimit(window * REQUEST_SHARE, facts))
+    return { at, keep: at * KEPT_SHARE }
   }
 
   if (summarizer !== undefined) {
     return memoryOf(runningSummary({ sizes, model: summarizer, maxTokens: undefined }))
   }
   return memoryOf({
-    narrow: (view, _state, facts) => trim(view.within(sizes(facts)?.at ?? Number.POSITIVE_INFINITY), facts),
+    narrow: (view, _state, facts) => trim(view.within(sizes(facts).at), facts),
   })
 }

@@ -8,7 +8,7 @@ import { messagesLeaving } from './leaving.ts'
 import type { Compacted, CompactIO } from './memory.ts'
 import type { MemoryFacts } from './memoryFacts.ts'
 import { memoryOf, type Strategy, type StrategyMemory } from './strategy.ts'
-import { exchangesBackward, fits, roomFor, trim } from './trim.ts'
+import { effectiveLimit, exchangesBackward, fits, roomFor, trim } from './trim.ts'
 import type { View } from './view.ts'
 
 /** The most tokens of a summary, unless the options say otherwise; never more than a quarter of `at`. */
@@ -48,15 +48,14 @@ export function summary({ at, keep, model, maxTokens }: SummaryOptions): Strateg
   return memoryOf(runningSummary({ sizes: () => ({ at, keep }), model, maxTokens }))
 }
 
-/** The sizes at which a summary works, where they depend on what is known of the model. */
+/** The sizes at which a summary works; both Infinity where nothing calls for one. */
 export interface SummarySizes {
   readonly at: number
   readonly keep: number
 }
 
 interface SummaryParts {
-  /** `undefined` where nothing is known that would call for a summary. */
-  readonly sizes: (facts: MemoryFacts) => SummarySizes | undefined
+  readonly sizes: (facts: MemoryFacts) => SummarySizes
   readonly model: Model | undefined
   readonly maxTokens: number | undefined
 }
@@ -82,8 +81,7 @@ export function runningSummary({ sizes, model, maxTokens }: SummaryParts): Strat
   return {
     narrow(view, state, facts) {
       const shown = summarised(view, stateOf(state))
-      const limit = sizes(facts)?.at ?? Number.POSITIVE_INFINITY
-      return trim(shown.within(limit), facts)
+      return trim(shown.within(sizes(facts).at), facts)
     },
     wantsCompaction(view, given, facts) {
       const state = stateOf(given)
@@ -107,9 +105,10 @@ export function runningSummary({ sizes, model, maxTokens }: SummaryParts): Strat
 }
 
 /** Where the provider has taught that less fits, everything becomes smaller in proportion. */
-function scaled(sizes: SummarySizes | undefined, { ceiling }: MemoryFacts): SummarySizes {
-  const { at, keep } = sizes ?? { at: ceiling, keep: ceiling / 2 }
-  return at <= ceiling ? { at, keep } : { at: ceiling, keep: Math.floor((keep * ceiling) / at) }
+function scaled(sizes: SummarySizes, facts: MemoryFacts): SummarySizes {
+  const { at, keep } = sizes
+  const most = effectiveLimit(at, facts)
+  return most === at ? sizes : { at: most, keep: (keep * most) / at }
 }
 
 /**

@@ -27,7 +27,7 @@ export class ContextExhaustedError extends LoopchartError {
  */
 export function trim(view: View, facts: MemoryFacts): View {
   if (fits(view, facts)) return view
-  const most = Math.min(view.limit, facts.ceiling)
+  const most = effectiveLimit(view.limit, facts)
   const room = roomFor(most, facts)
   const behind = sum(view.background, (message) => facts.counter.count(message))
   const fitted =
@@ -44,16 +44,22 @@ export function trim(view: View, facts: MemoryFacts): View {
 
 /** Whether a view is within its limit as it is. Where that is certain without counting, nothing is counted. */
 export function fits(view: View, facts: MemoryFacts): boolean {
-  const limit = Math.min(view.limit, facts.ceiling)
+  const limit = effectiveLimit(view.limit, facts)
   if (limit === Number.POSITIVE_INFINITY) return true
   const most = Math.max(1, facts.calibration)
   if (view.isWhole && most * (facts.wholeAtMost() + facts.beside.atMost()) <= limit) return true
   return isWithin(view, roomFor(limit, facts), facts)
 }
 
+/** A limit in tokens as the provider counts them, lowered to what its refusals have taught. */
+export function effectiveLimit(limit: number, { ceiling, calibration }: MemoryFacts): number {
+  return Math.min(limit, ceiling * calibration)
+}
+
 /** Tokens, as they are counted, that a limit leaves to the conversation. */
-export function roomFor(limit: number, { ceiling, calibration, beside }: MemoryFacts): number {
-  const most = Math.min(limit, ceiling)
+export function roomFor(limit: number, facts: MemoryFacts): number {
+  const { calibration, beside } = facts
+  const most = effectiveLimit(limit, facts)
   return most === Number.POSITIVE_INFINITY ? most : Math.floor(most / calibration) - beside.count()
 }
 
