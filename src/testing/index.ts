@@ -13,3 +13,9 @@ export {
   type ScriptedStep,
   scriptedModel,
 } from './scriptedModel.ts'
+export { type SimulateOptions, simulate } from './simulate.ts'
+export type { Behaviour, ModelMoment } from './simulation/behaviour.ts'
+export type { Distribution } from './simulation/distribution.ts'
+export type { Faults } from './simulation/faults.ts'
+export type { Latency } from './simulation/latency.ts'
+export type { SimulationReport } from './simulation/simulationReport.ts'
