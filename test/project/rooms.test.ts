@@ -11,15 +11,16 @@ interface Rule {
 }
 
 const seams = ['machines', 'models', 'tools', 'memory', 'journal']
-const leaves = ['errors', 'timeouts', 'delay', 'backoff', 'thenables']
+const leaves = ['errors', 'timeouts', 'delay', 'backoff', 'thenables', 'environment']
 const parts = [...leaves, 'messages', ...seams, 'runtime']
 
 /** What each room may know. A room is a folder of src/, or a file directly in it. */
 const rules: Readonly<Record<string, Rule>> = {
   errors: { values: [] },
-  delay: { values: [] },
-  backoff: { values: [] },
-  thenables: { values: [] },
+  environment: { values: ['node:'] },
+  delay: { values: ['environment'] },
+  backoff: { values: ['environment'] },
+  thenables: { values: ['environment'] },
   checkDecisions: { values: ['errors', 'messages', 'runtime'], types: ['machines', 'tools'] },
   timeouts: { values: ['errors'] },
   checks: { values: ['errors', 'machines'], types: ['agent', 'messages'] },
