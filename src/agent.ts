@@ -1,14 +1,27 @@
 import { randomUUID } from 'node:crypto'
 import type { ZodType } from 'zod'
 import { checkDecisions } from './checkDecisions.ts'
-import { checkedDecisions, checkedInput, checkedOptions, placesFor } from './checks.ts'
+import {
+  checkedDecisions,
+  checkedInput,
+  checkedMessage,
+  checkedOptions,
+  placesFor,
+  requirePrices,
+} from './checks.ts'
+import { reportingLimits } from './customLimits.ts'
 import { LoopchartError, MisuseError, messageOf } from './errors.ts'
 import type { Journal, JournalEntry, RunEvent } from './journal/entry.ts'
 import { type AgentMachine, createAgentMachine } from './machines/agentMachine.ts'
 import type { AgentInput, RunInput } from './machines/context.ts'
+import type { CustomLimit } from './machines/limits/customLimit.ts'
+import type { Limits } from './machines/limits/limits.ts'
 import type { Outcome } from './machines/outcome.ts'
+import { policyOf } from './machines/policy.ts'
+import type { Prices } from './machines/prices.ts'
 import type { Decision } from './machines/reducers.ts'
-import { type Limits, type RunSettings, resolveSettings } from './machines/settings.ts'
+import { type RunSettings, resolveSettings } from './machines/settings.ts'
+import type { LimitTexts } from './machines/texts/limitTexts.ts'
 import { type Memory, wholeTranscript } from './memory/memory.ts'
 import type { ReadResult } from './messages/readJson.ts'
 import { toolError } from './messages/toolTexts.ts'
@@ -60,8 +73,17 @@ export interface AgentOptions<Output = string> {
   readonly output?: ZodType<Output>
   /** What of the transcript the model is shown. Default: all of it. */
   readonly memory?: Memory
-  /** Bounds of every run; those left out keep their defaults. */
+  /** Bounds of every run; those left out keep their defaults. A run can have others: `agent.run({ messages, limits })`. */
   readonly limits?: Partial<Limits>
+  /** Limits of your own, by name: pure functions of what has happened in the run. One that throws is left out. */
+  readonly customLimits?: Readonly<Record<string, CustomLimit>>
+  /**
+   * What models cost, by their id, per million tokens: `{ 'gpt-4.1': { input: 2, output: 8 } }`. `outcome.cost` is then
+   * what a run cost, and `limits.cost` bounds it. Default: nothing is known of that.
+   */
+  readonly prices?: Prices
+  /** What the model is told by limits. Default: `limitTexts.en`; `limitTexts.zh` is Chinese. */
+  readonly texts?: LimitTexts
   /** How often a model call is tried again after an error that may pass. Default: 2. */
   readonly modelRetries?: number
   /** What a text means whose finish reason announces tool calls that are not there. Default: `nudge`, once. */
@@ -137,12 +159,14 @@ export interface AgentTools {
 export function createAgent<Output = string>(options: AgentOptions<Output>): Agent<Output> {
   const { model, instructions, memory = wholeTranscript, journal } = checkedOptions(options)
   const settings = resolveSettings(options)
+  requirePrices(settings, model)
   const toolbox = new Toolbox(options.tools ?? [])
   const slots = new Slots(placesFor('toolConcurrency', options.toolConcurrency ?? Number.POSITIVE_INFINITY))
   const output = options.output && outputFormat(options.output)
   const modelTimeoutMs = timeoutMs('modelTimeoutMs', options.modelTimeoutMs ?? DEFAULT_MODEL_TIMEOUT_MS)
   const services = servicesOf({ model, instructions, memory, output, modelTimeoutMs, slots })
-  const machine = provideServices(createAgentMachine(settings), services, { memory, toolbox })
+  const policy = policyOf({ ...options, customLimits: reportingLimits(options.customLimits) })
+  const machine = provideServices(createAgentMachine(settings, policy), services, { memory, toolbox })
   const pure = new PureMachine(machine)
 
   return {
@@ -161,7 +185,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
       const runInput = checkedInput(input)
       const launch = (execution: ExecutionOptions<Output>): Promise<Outcome<Output>> =>
         drive(runId, ({ onEvent }) => freshRun(runInput, runId, onEvent !== undefined), execution)
-      return watch(runId, launch, executionOptions(runOptions))
+      return watch(runId, launch, executionOptions(runOptions), checkedMessage)
     },
     async resume(runId, resumeOptions = {}) {
       const decisions = checkedDecisions(resumeOptions.decisions ?? [])
@@ -201,10 +225,13 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
   }
 
   async function freshRun(input: RunInput, id: string, watched: boolean): Promise<PreparedRun> {
-    const complete = { messages: input.messages, ...resolveSettings(input, settings) }
-    const fold = new Fold(pure, complete, watched)
+    const own = resolveSettings(input, settings)
+    requirePrices(own, model)
+    const complete = { messages: input.messages, ...own }
+    const at = Date.now()
+    const fold = new Fold(pure, complete, at, watched)
     const effects = [...fold.pending.values()]
-    const first = { type: 'started', version: 1, at: Date.now(), input: complete } as const
+    const first = { type: 'started', version: 1, at, input: complete } as const
     try {
       if ((await journal?.load(id)) === undefined)
         return { id, fold, from: { effects, first }, resumed: false }

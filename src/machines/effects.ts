@@ -29,6 +29,10 @@ export interface ModelTurn {
   readonly needsApproval: readonly number[]
   /** Positions of calls whose tools are sequential. Default: none. */
   readonly sequential?: readonly number[]
+  /** Positions of calls whose tools are repeatable. Default: none. */
+  readonly repeatable?: readonly number[]
+  /** The id of the model that was asked; the reply may name it more exactly. */
+  readonly model?: string
   /** The tools that the model was offered, where that is decided step by step. */
   readonly offered?: readonly string[]
 }
@@ -55,12 +59,19 @@ export interface SleepInput {
   readonly retryAfterMs?: number
 }
 
+export interface WaitUntilInput {
+  readonly place: string
+  /** Milliseconds since the start of the run. */
+  readonly dueMs: number
+}
+
 /** The actors that the chart leaves to be provided, with what goes in and what comes out. */
 export interface EffectMap {
   readonly callModel: { readonly input: CallModelInput; readonly output: ModelTurn }
   readonly runTool: { readonly input: RunToolInput; readonly output: ToolAnswer }
   readonly compact: { readonly input: CompactInput; readonly output: unknown }
   readonly sleep: { readonly input: SleepInput; readonly output: undefined }
+  readonly waitUntil: { readonly input: WaitUntilInput; readonly output: undefined }
 }
 
 export type EffectKind = keyof EffectMap
@@ -71,4 +82,6 @@ export interface ToolAnswer {
   readonly error?: string
   /** Tokens that the call spent on models of its own. */
   readonly usage?: Usage
+  /** The same, by model, where that is known. */
+  readonly usageByModel?: Readonly<Record<string, Usage>>
 }

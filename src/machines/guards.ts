@@ -40,6 +40,11 @@ export function isAnswer({ reply }: AgentContext): boolean {
   )
 }
 
+/** An answer ends the run, unless a message was sent meanwhile: then it is one of several, and the run goes on. */
+export function isFinalAnswer(context: AgentContext): boolean {
+  return isAnswer(context) && context.sent.length === 0
+}
+
 /** A closing answer that was cut off is still the best there is, unless a form was asked for. */
 export function isClosingAnswer(reply: ModelReply): boolean {
   if (reply.refusal !== undefined) return false
@@ -59,6 +64,11 @@ export function onlyApprovalsLeft(context: AgentContext): boolean {
 
 export function everyCallSettled({ calls }: AgentContext): boolean {
   return calls.every((open) => open.answer !== undefined)
+}
+
+/** Whether the closing call is still to come. */
+export function isAtWork({ isClosing }: AgentContext): boolean {
+  return !isClosing
 }
 
 export function limitConcludes({ verdict }: AgentContext): boolean {

@@ -23,6 +23,7 @@ export function fallback(models: readonly Model[], options: FallbackOptions = {}
   if (first === undefined) throw new MisuseError('invalid_model', 'fallback needs at least one model.')
   return {
     id: models.map(({ id }) => id).join(', else '),
+    ids: models.flatMap(({ id, ids }) => ids ?? [id]),
     async generate(request, io) {
       let attempt = await ask(first, request, io)
       for (const next of others) {

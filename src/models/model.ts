@@ -6,6 +6,8 @@ import type { JsonSchema, Message, ToolSpec } from '../messages/types.ts'
 export interface Model {
   /** Names the model in events and outcomes. */
   readonly id: string
+  /** The ids of the models of which one may answer, where there are several. Default: `id`. */
+  readonly ids?: readonly string[]
   /**
    * @throws ModelError, or anything: what is thrown becomes a failed attempt. Set `retryable: true` on an error for
    * which another attempt may help, and `retryAfterMs` where the provider says how long to wait.

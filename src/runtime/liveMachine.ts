@@ -24,6 +24,7 @@ export function provideServices(
       runTool: live('runTool'),
       compact: live('compact'),
       sleep: live('sleep'),
+      waitUntil: live('waitUntil'),
     },
     guards: {
       contextOverBudget: ({ context }) => isOverBudget(memory, context),
@@ -60,6 +61,7 @@ function isOverBudget(memory: Memory, context: AgentContext): boolean {
 interface LiveRun {
   readonly runId: string
   readonly tools: RunTools
+  elapsedMs(): number
 }
 
 const liveRuns = new WeakMap<AnyActorRef, LiveRun>()
@@ -67,7 +69,17 @@ const liveRuns = new WeakMap<AnyActorRef, LiveRun>()
 /** What is the same for all actors of a live run: an id unlike any other's, for idempotency keys, and its tools. */
 function liveRunOf(effect: AnyActorRef, toolbox: Toolbox): LiveRun {
   const run = effect._parent ?? effect
-  const known = liveRuns.get(run) ?? { runId: randomUUID(), tools: toolbox.forRun() }
+  const known = liveRuns.get(run) ?? newLiveRun(toolbox)
   liveRuns.set(run, known)
   return known
+}
+
+/** It begins with its first actor. */
+function newLiveRun(toolbox: Toolbox): LiveRun {
+  const startedAt = performance.now()
+  return {
+    runId: randomUUID(),
+    tools: toolbox.forRun(),
+    elapsedMs: () => performance.now() - startedAt,
+  }
 }

@@ -18,11 +18,12 @@ const parts = [...leaves, 'messages', ...seams, 'runtime']
 const rules: Readonly<Record<string, Rule>> = {
   errors: { values: [] },
   delay: { values: [] },
+  customLimits: { values: ['errors', 'machines', 'thenables'] },
   backoff: { values: [] },
   thenables: { values: [] },
   checkDecisions: { values: ['errors', 'messages', 'runtime'], types: ['machines', 'tools'] },
-  timeouts: { values: ['errors'] },
-  checks: { values: ['errors', 'machines'], types: ['agent', 'messages'] },
+  timeouts: { values: ['errors', 'delay'] },
+  checks: { values: ['errors', 'machines'], types: ['agent', 'messages', 'models'] },
   messages: { values: ['errors', 'jsonrepair'] },
   machines: { values: ['errors', 'messages', 'xstate'], types: seams },
   models: { values: ['errors', 'timeouts', 'messages', 'openai', 'node:'], types: seams },
@@ -38,7 +39,7 @@ const rules: Readonly<Record<string, Rule>> = {
   callModel: { values: [...parts, 'outputFormat'] },
   services: { values: [...parts, 'callModel'] },
   agent: {
-    values: [...parts, 'checks', 'checkDecisions', 'outputFormat', 'services', 'node:'],
+    values: [...parts, 'checks', 'checkDecisions', 'customLimits', 'outputFormat', 'services', 'node:'],
     types: ['zod'],
   },
   index: { values: [...parts, 'agent', 'agentAsTool'] },
