@@ -1,0 +1,25 @@
+import type { AgentContext } from '../../src/machines/index.ts'
+
+/**
+ * What is left for a run to do, as docs/limits.md has it: closing calls, steps, attempts, calls. Compared from left to
+ * right, it falls with every cycle of the chart.
+ */
+export function measureOf({ isClosing, step, attempt, calls, settings }: AgentContext): readonly number[] {
+  const { conclude = 0 } = settings.limits.steps
+  return [
+    isClosing ? 0 : 1,
+    conclude - step,
+    settings.modelRetries + 1 - attempt,
+    calls.reduce(
+      (left, { answer, approval }) =>
+        left + (answer === undefined ? 1 : 0) + (approval === 'pending' ? 1 : 0),
+      0,
+    ),
+  ]
+}
+
+/** Whether one measure is below another. */
+export function isBelow(measure: readonly number[], before: readonly number[]): boolean {
+  const first = measure.findIndex((left, i) => left !== before[i])
+  return first !== -1 && (measure[first] ?? 0) < (before[first] ?? 0)
+}
