@@ -1,12 +1,15 @@
 import type { ErrorInfo } from '../errors.ts'
 import type { RunInput } from '../machines/context.ts'
 import type { Decision } from '../machines/reducers.ts'
+import type { UserMessage } from '../messages/types.ts'
 
 /** Something that happened to a run: an effect settled, or word came from outside. Plain JSON. */
 export type RunEvent =
   | SettlingEvent
   | ({ readonly type: 'cancelled' } & Cancellation)
   | { readonly type: 'decided'; readonly decision: Decision }
+  /** A message of the user's came while the run was under way. */
+  | { readonly type: 'sent'; readonly message: UserMessage }
 
 /** Why a run was stopped from outside. */
 export interface Cancellation {
