@@ -32,7 +32,7 @@ const rules: Readonly<Record<string, Rule>> = {
   agentAsTool: { values: ['errors', 'messages', 'tools', 'zod'], types: ['agent', 'machines', 'runtime'] },
   'ai-sdk': { values: ['errors', 'timeouts', 'messages', 'models'], types: ['@ai-sdk/provider'] },
   tools: { values: [...leaves, 'messages', 'zod'], types: seams },
-  memory: { values: ['errors', 'messages', 'node:'], types: [...seams, 'js-tiktoken'] },
+  memory: { values: ['errors', 'messages', 'thenables', 'node:'], types: [...seams, 'js-tiktoken'] },
   journal: { values: ['errors', 'messages', 'node:'], types: seams },
   runtime: { values: [...leaves, 'messages', 'machines', 'journal', 'xstate', 'node:'], types: seams },
   graph: { values: ['errors', 'messages', 'machines', 'xstate'], types: parts },
@@ -40,7 +40,7 @@ const rules: Readonly<Record<string, Rule>> = {
   callModel: { values: [...parts, 'outputFormat'], types: ['agentMemory'] },
   agentMemory: { values: [...leaves, 'messages', 'memory'], types: [...seams] },
   services: { values: [...parts, 'callModel'] },
-  sessions: { values: ['errors', 'messages', 'node:'], types: ['agent', 'machines', 'runtime'] },
+  sessions: { values: ['errors', 'messages', 'thenables', 'node:'], types: ['agent', 'machines', 'runtime'] },
   agent: {
     values: [
       ...parts,
