@@ -11,7 +11,7 @@ interface Rule {
 }
 
 const seams = ['machines', 'models', 'tools', 'memory', 'journal']
-const leaves = ['errors', 'timeouts', 'delay', 'backoff', 'thenables']
+const leaves = ['errors', 'timeouts', 'delay', 'backoff', 'thenables', 'version']
 const parts = [...leaves, 'messages', ...seams, 'runtime']
 
 /** What each room may know. A room is a folder of src/, or a file directly in it. */
@@ -20,6 +20,7 @@ const rules: Readonly<Record<string, Rule>> = {
   delay: { values: [] },
   backoff: { values: [] },
   thenables: { values: [] },
+  version: { values: [] },
   checkDecisions: { values: ['errors', 'messages', 'runtime'], types: ['machines', 'tools'] },
   timeouts: { values: ['errors'] },
   checks: { values: ['errors', 'machines'], types: ['agent', 'messages'] },
@@ -31,7 +32,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'ai-sdk': { values: ['errors', 'timeouts', 'messages', 'models'], types: ['@ai-sdk/provider'] },
   tools: { values: [...leaves, 'messages', 'zod'], types: seams },
   memory: { values: ['errors', 'messages', 'node:'], types: [...seams, 'js-tiktoken'] },
-  journal: { values: ['errors', 'messages', 'node:'], types: seams },
+  journal: { values: ['errors', 'version', 'messages', 'node:'], types: seams },
   runtime: { values: [...leaves, 'messages', 'machines', 'journal', 'xstate', 'node:'], types: seams },
   graph: { values: ['errors', 'messages', 'machines', 'xstate'], types: parts },
   outputFormat: { values: ['errors', 'messages', 'zod'], types: ['models'] },

@@ -202,7 +202,7 @@ describe('a session that was interrupted', () => {
       .run('1+2?', { runId: 'r' })
     const left = { journal: memoryJournal(), sessions: memorySessions() }
     const recorded = journal.load('r') as readonly JournalEntry[]
-    if (entries > 0) await left.journal.append('r', recorded.slice(0, entries))
+    if (entries > 0) await left.journal.append('r', recorded.slice(0, entries), 0)
     left.sessions.save('s', saved[0] as SessionRecord)
     return left
   }
