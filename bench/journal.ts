@@ -82,15 +82,19 @@ try {
     }
   }
   console.log(machineLine())
-  console.log(`\nms (and µs of CPU) per step, median of ${values.rounds} runs of ${LENGTH} steps\n`)
-  console.log(`| journal | ${SHOWN.map((step) => `step ${step}`).join(' | ')} | last / first |`)
-  console.log(`|--|${SHOWN.map(() => '--|').join('')}--|`)
+  console.log(
+    `\nOne step, over ${values.rounds} runs of ${LENGTH} steps: ms on the clock, median [best]; µs of CPU, best\n`,
+  )
+  console.log(`| journal | ${SHOWN.map((step) => `step ${step}`).join(' | ')} |`)
+  console.log(`|--|${SHOWN.map(() => '--|').join('')}`)
   for (const [name, measured] of Object.entries(runs)) {
-    const costs = SHOWN.map((step) => measured.map((moments) => costAt(step, moments)))
-    const walls = costs.map((cost) => spreadOf(cost.map(({ wall }) => wall)).median)
-    const cpus = costs.map((cost) => spreadOf(cost.map(({ cpu }) => cpu)).median)
-    const cells = walls.map((wall, i) => `${wall.toFixed(2)} (${(cpus[i] ?? 0).toFixed(0)})`)
-    console.log(`| ${name} | ${cells.join(' | ')} | ${((walls.at(-1) ?? 0) / (walls[0] ?? 1)).toFixed(2)} |`)
+    const cells = SHOWN.map((step) => {
+      const costs = measured.map((moments) => costAt(step, moments))
+      const wall = spreadOf(costs.map((cost) => cost.wall))
+      const cpu = spreadOf(costs.map((cost) => cost.cpu))
+      return `${wall.median.toFixed(2)} [${wall.least.toFixed(2)}]; ${cpu.least.toFixed(0)}`
+    })
+    console.log(`| ${name} | ${cells.join(' | ')} |`)
   }
 } finally {
   sqlite.close()
