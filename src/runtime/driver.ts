@@ -1,3 +1,4 @@
+import { environment } from '../environment.ts'
 import { describeError, LoopchartError } from '../errors.ts'
 import type { JournalEntry, RunEvent, SettlingEvent } from '../journal/entry.ts'
 import { edgeName } from '../machines/edgeNames.ts'
@@ -203,7 +204,7 @@ export class Driver {
   }
 
   #observeStart({ kind, place, input }: Effect): void {
-    this.#startedAt.set(place, performance.now())
+    this.#startedAt.set(place, environment().now())
     if (kind === 'callModel') {
       this.#shown = ''
       this.#observe?.({ type: 'model.started', place, closing: input.toolChoice === 'none' })
@@ -241,7 +242,7 @@ export class Driver {
   }
 
   #observeEnd({ kind, place, input }: Effect, event: SettlingEvent): void {
-    const now = performance.now()
+    const now = environment().now()
     const durationMs = now - (this.#startedAt.get(place) ?? now)
     this.#startedAt.delete(place)
     if (kind === 'callModel') {
