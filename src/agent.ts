@@ -3,15 +3,28 @@ import { hostname } from 'node:os'
 import type { ZodType } from 'zod'
 import { AgentMemory } from './agentMemory.ts'
 import { checkDecisions } from './checkDecisions.ts'
-import { checkedDecisions, checkedInput, checkedOptions, placesFor } from './checks.ts'
+import {
+  checkedDecisions,
+  checkedInput,
+  checkedMessage,
+  checkedOptions,
+  placesFor,
+  requirePrices,
+} from './checks.ts'
+import { reportingLimits } from './customLimits.ts'
 import { JournalError, LoopchartError, MisuseError, messageOf } from './errors.ts'
 import type { Journal, JournalEntry, RunEvent } from './journal/entry.ts'
 import { type AgentFingerprint, fingerprintOf } from './journal/fingerprint.ts'
 import { type AgentMachine, createAgentMachine } from './machines/agentMachine.ts'
 import type { AgentInput, RunInput } from './machines/context.ts'
+import type { CustomLimit } from './machines/limits/customLimit.ts'
+import type { Limits } from './machines/limits/limits.ts'
 import type { Outcome } from './machines/outcome.ts'
+import { policyOf } from './machines/policy.ts'
+import type { Prices } from './machines/prices.ts'
 import type { Decision } from './machines/reducers.ts'
-import { type Limits, type RunSettings, resolveSettings } from './machines/settings.ts'
+import { type RunSettings, resolveSettings } from './machines/settings.ts'
+import type { LimitTexts } from './machines/texts/limitTexts.ts'
 import { defaultMemory } from './memory/defaultMemory.ts'
 import type { Memory } from './memory/memory.ts'
 import { tokenCounter } from './memory/tokens/countTokens.ts'
@@ -78,7 +91,17 @@ export interface AgentOptions<Output = string> {
   /** Counts tokens where a memory has to know them. Default: as the model does, by its id; see `tokenCounter`. */
   readonly tokenCounter?: TokenCounter
   /** Bounds of every run; those left out keep their defaults. */
+  /** Bounds of every run; those left out keep their defaults. A run can have others: `agent.run({ messages, limits })`. */
   readonly limits?: Partial<Limits>
+  /** Limits of your own, by name: pure functions of what has happened in the run. One that throws is left out. */
+  readonly customLimits?: Readonly<Record<string, CustomLimit>>
+  /**
+   * What models cost, by their id, per million tokens: `{ 'gpt-4.1': { input: 2, output: 8 } }`. `outcome.cost` is then
+   * what a run cost, and `limits.cost` bounds it. Default: nothing is known of that.
+   */
+  readonly prices?: Prices
+  /** What the model is told by limits. Default: `limitTexts.en`; `limitTexts.zh` is Chinese. */
+  readonly texts?: LimitTexts
   /** How often a model call is tried again after an error that may pass. Default: 2. */
   readonly modelRetries?: number
   /** What a text means whose finish reason announces tool calls that are not there. Default: `nudge`, once. */
@@ -169,6 +192,7 @@ export interface AgentTools {
 export function createAgent<Output = string>(options: AgentOptions<Output>): Agent<Output> {
   const { model, instructions, memory: remembers = defaultMemory(), journal } = checkedOptions(options)
   const settings = resolveSettings(options)
+  requirePrices(settings, model)
   const toolbox = new Toolbox(options.tools ?? [])
   const slots = new Slots(placesFor('toolConcurrency', options.toolConcurrency ?? Number.POSITIVE_INFINITY))
   const output = options.output && outputFormat(options.output)
@@ -183,7 +207,8 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     timeoutMs: modelTimeoutMs,
   })
   const services = servicesOf({ model, memory, output, modelTimeoutMs, slots })
-  const machine = provideServices(createAgentMachine(settings), services, { memory, toolbox })
+  const policy = policyOf({ ...options, customLimits: reportingLimits(options.customLimits) })
+  const machine = provideServices(createAgentMachine(settings, policy), services, { memory, toolbox })
   const pure = new PureMachine(machine)
   const sessionAgent: SessionAgent<Output> = {
     store: options.sessions ?? memorySessions(),
@@ -196,6 +221,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
         runId,
         (execution) => carryOut((input) => launch(input, runId, execution), anyOf(execution.signals)),
         executionOptions(runOptions),
+        checkedMessage,
       )
     },
   }
@@ -213,7 +239,12 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     stream(input, runOptions = {}) {
       const { runId = randomUUID() } = runOptions
       const runInput = checkedInput(input)
-      return watch(runId, (execution) => launch(runInput, runId, execution), executionOptions(runOptions))
+      return watch(
+        runId,
+        (execution) => launch(runInput, runId, execution),
+        executionOptions(runOptions),
+        checkedMessage,
+      )
     },
     resume,
     session: (id, sessionOptions) => openSession(sessionAgent, id, sessionOptions),
@@ -265,14 +296,17 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
   }
 
   async function freshRun(input: RunInput, id: string, watched: boolean): Promise<PreparedRun> {
+    const own = resolveSettings(input, settings)
+    requirePrices(own, model)
     const complete: RunInput = {
       messages: input.messages,
       ...(input.memory === undefined ? {} : { memory: input.memory }),
-      ...resolveSettings(input, settings),
+      ...own,
     }
-    const fold = new Fold(pure, complete, watched)
+    const at = Date.now()
+    const fold = new Fold(pure, complete, at, watched)
     const opening: Opening = {
-      entry: { type: 'started', version: 1, at: Date.now(), input: complete, agent: fingerprint() },
+      entry: { type: 'started', version: 1, at, input: complete, agent: fingerprint() },
       refusal: () =>
         new MisuseError(
           'run_exists',
@@ -315,7 +349,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     ]
     const from: StartingPoint = { effects: [...unstarted, ...again], happened }
     const isTold = entries.at(-1)?.type === 'ended' || entries.at(-1)?.type === 'waiting'
-    const isIdle = isTold && from.effects.length === 0 && happened.length === 0
+    const isIdle = isTold && !fold.isUnderWay && happened.length === 0
     return {
       id,
       fold,

@@ -112,7 +112,7 @@ export class AgentMemory {
       tokensBefore,
       tokensAfter,
       ...(ceiling === undefined ? {} : { ceiling }),
-      ...(compacted.usage === undefined ? {} : { usage: compacted.usage }),
+      ...(compacted.spent === undefined ? {} : { spent: compacted.spent }),
       ...(problem === undefined ? {} : { problem }),
       ...(exhausted === undefined ? {} : { exhausted }),
     }

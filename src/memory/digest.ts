@@ -1,8 +1,9 @@
 import { messageOf } from '../errors.ts'
-import { capText, estimateTokens } from '../messages/capText.ts'
+import type { Spent } from '../machines/effects.ts'
+import { capText } from '../messages/capText.ts'
+import { estimateTokens } from '../messages/estimateTokens.ts'
 import { withoutThoughts } from '../messages/jsonObjects.ts'
 import type { ReadResult } from '../messages/readJson.ts'
-import { addUsage, type Usage } from '../messages/reply.ts'
 import type { Message } from '../messages/types.ts'
 import { usageOf } from '../messages/usage.ts'
 import type { Model, ModelRequest } from '../models/model.ts'
@@ -20,7 +21,7 @@ const INPUT_SHARE = 1 / 2
 /** What came of asking a model to make something of old messages. */
 export type Digest<Value> = {
   /** What was spent, over all attempts. */
-  readonly usage: Usage | undefined
+  readonly spent: readonly Spent[]
 } & ({ readonly value: Value } | { readonly value: undefined; readonly problem: string })
 
 export interface DigestTask<Value> {
@@ -38,7 +39,7 @@ export async function digest<Value>(
   { model, task, material, read }: DigestTask<Value>,
   { signal }: Pick<CompactIO, 'signal'>,
 ): Promise<Digest<Value>> {
-  let usage: Usage | undefined
+  const spent: Spent[] = []
   let problem = ''
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const hint = problem === '' ? '' : `\n\nYour last try could not be used: ${problem}.`
@@ -52,20 +53,19 @@ export async function digest<Value>(
     }
     try {
       const reply = await model.generate(request, { signal })
-      const spent = usageOf(reply, request)
-      usage = usage === undefined ? spent : addUsage(usage, spent)
+      spent.push({ model: model.id, usage: usageOf(reply, request) })
       const result: ReadResult<Value> =
         reply.finish === 'length'
           ? { ok: false, problem: 'it was cut off at the output limit, so write less' }
           : read(withoutThoughts(reply.text).trim())
-      if (result.ok) return { usage, value: result.value }
+      if (result.ok) return { spent, value: result.value }
       problem = result.problem
     } catch (thrown) {
       if (signal.aborted) throw thrown
       problem = messageOf(thrown)
     }
   }
-  return { usage, value: undefined, problem }
+  return { spent, value: undefined, problem }
 }
 
 /**

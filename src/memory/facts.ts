@@ -73,7 +73,7 @@ export function facts({
       const state = stateOf(given)
       const { start } = narrow(view, state, io)
       const reader = model ?? io.agentModel
-      const { usage, ...digested } = await digest(
+      const { spent, ...digested } = await digest(
         {
           model: reader,
           task: TASK,
@@ -85,15 +85,14 @@ export function facts({
         },
         io,
       )
-      const spent = usage === undefined ? {} : { usage }
       if (digested.value === undefined) {
         const problem = `No facts were taken from messages that are no longer shown: ${digested.problem}`
-        return { state: { ...state, upTo: start } satisfies FactsState, ...spent, problem }
+        return { state: { ...state, upTo: start } satisfies FactsState, spent, problem }
       }
       const merged = merge(state.facts, digested.value).slice(-maxFacts)
       return {
         state: { facts: fitting(merged, maxTokens, io.counter), upTo: start } satisfies FactsState,
-        ...spent,
+        spent,
       }
     },
   })

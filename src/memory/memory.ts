@@ -1,4 +1,4 @@
-import type { Usage } from '../messages/reply.ts'
+import type { Spent } from '../machines/effects.ts'
 import type { Message } from '../messages/types.ts'
 import type { Model } from '../models/model.ts'
 import type { MemoryFacts } from './memoryFacts.ts'
@@ -40,8 +40,8 @@ export interface CompactIO extends MemoryFacts {
 export interface Compacted {
   /** The new state: plain JSON. */
   readonly state: unknown
-  /** Tokens that were spent on it; they count to the run. */
-  readonly usage?: Usage
+  /** Tokens that were spent on it, by the model that was asked; they count to the run. */
+  readonly spent?: readonly Spent[]
   /** What went wrong on the way and was got over, for people: shown in the event `compaction.finished`. */
   readonly problem?: string
 }

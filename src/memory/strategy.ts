@@ -1,5 +1,5 @@
 import { MisuseError } from '../errors.ts'
-import { addUsage, type Usage } from '../messages/reply.ts'
+import type { Spent } from '../machines/effects.ts'
 import type { Message } from '../messages/types.ts'
 import type { Compacted, CompactIO, Memory } from './memory.ts'
 import { type MemoryFacts, memoryFacts } from './memoryFacts.ts'
@@ -93,14 +93,13 @@ export function compose(...memories: readonly StrategyMemory[]): StrategyMemory 
     async compact(view, state, io) {
       const states = strategies.map((_, i) => given(statesOf(state)[i]))
       const problems: string[] = []
-      let usage: Usage | undefined
+      const spent: Spent[] = []
       let shown = view
       for (const [i, strategy] of strategies.entries()) {
         if (strategy.compact !== undefined && strategy.wantsCompaction?.(shown, states[i], io)) {
           const compacted = await strategy.compact(shown, states[i], io)
           states[i] = compacted.state
-          if (compacted.usage !== undefined)
-            usage = usage ? addUsage(usage, compacted.usage) : compacted.usage
+          spent.push(...(compacted.spent ?? []))
           if (compacted.problem !== undefined) problems.push(compacted.problem)
         }
         shown = strategy.narrow(shown, states[i], io)
@@ -108,7 +107,7 @@ export function compose(...memories: readonly StrategyMemory[]): StrategyMemory 
       return {
         // JSON has no undefined in arrays.
         state: states.map((own) => own ?? null),
-        ...(usage === undefined ? {} : { usage }),
+        spent,
         ...(problems.length === 0 ? {} : { problem: problems.join('; ') }),
       }
     },

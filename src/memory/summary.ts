@@ -152,7 +152,7 @@ async function summarise(
   const { counter } = io
   const replaced =
     counter.counter.count(old) + leaving.reduce((sum, message) => sum + counter.count(message), 0)
-  const { usage, ...digested } = await digest(
+  const { spent, ...digested } = await digest(
     {
       model,
       task: instructionsFor(most),
@@ -167,12 +167,11 @@ async function summarise(
     },
     io,
   )
-  const spent = usage === undefined ? {} : { usage }
   if (digested.value !== undefined)
-    return { state: { text: digested.value, upTo } satisfies SummaryState, ...spent }
+    return { state: { text: digested.value, upTo } satisfies SummaryState, spent }
   return {
     state: { text: old, upTo } satisfies SummaryState,
-    ...spent,
+    spent,
     problem: `The summary failed, and older messages were left out without one: ${digested.problem}`,
   }
 }

@@ -45,6 +45,8 @@ export interface ToolErrorFacts {
     readonly problem: string
   }
   in_doubt: NoFacts
+  /** The limit of tool calls. */
+  limit_reached: { readonly max: number }
 }
 
 type NoFacts = Readonly<Record<string, never>>
@@ -114,6 +116,10 @@ export const toolTexts: { readonly [Code in ToolErrorCode]: (facts: ToolErrorFac
   in_doubt: () =>
     'The process stopped while this call ran, so it is unknown whether it had an effect. It was not run again.\n' +
     'Check whether it did before you repeat it.',
+
+  limit_reached: ({ max }) =>
+    `All ${max} tool calls of this run are used up, and this one was not run.\n` +
+    'Answer from what is known, and say what is missing.',
 }
 
 function namesOf(names: readonly string[]): string {

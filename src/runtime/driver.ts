@@ -1,7 +1,8 @@
 import { environment } from '../environment.ts'
 import { describeError, LoopchartError } from '../errors.ts'
 import type { JournalEntry, RunEvent, SettlingEvent } from '../journal/entry.ts'
-import { edgeName } from '../machines/edgeNames.ts'
+import type { AgentContext } from '../machines/context.ts'
+import { type EdgeName, edgeName } from '../machines/edgeNames.ts'
 import type { Compaction, ModelTurn, ToolAnswer } from '../machines/effects.ts'
 import { type Ending, endingOf } from '../machines/outcome.ts'
 import { abort, cancelledAnswer, failedAnswer } from '../machines/reducers.ts'
@@ -19,6 +20,8 @@ export interface DriverOptions {
    * no journal is kept.
    */
   readonly record?: ((entries: readonly JournalEntry[]) => boolean | Promise<boolean>) | undefined
+  /** Called with each event that the machine has seen. */
+  readonly taken?: ((event: RunEvent) => void) | undefined
   /** Absent where nobody watches. */
   readonly observe?: ((event: EventBody) => void) | undefined
 }
@@ -46,6 +49,7 @@ export class Driver {
   readonly #fold: Fold
   readonly #host: Host
   readonly #record: DriverOptions['record']
+  readonly #taken: DriverOptions['taken']
   readonly #observe: DriverOptions['observe']
   readonly #startedAt = new Map<string, number>()
   #whenCancelled: (() => void) | undefined
@@ -56,10 +60,11 @@ export class Driver {
   /** Text of the present model call that has been shown. */
   #shown = ''
 
-  constructor(fold: Fold, { host, record, observe }: DriverOptions) {
+  constructor(fold: Fold, { host, record, taken, observe }: DriverOptions) {
     this.#fold = fold
     this.#host = host
     this.#record = record
+    this.#taken = taken
     this.#observe = observe
     void host.cancelled.then(() => this.#whenCancelled?.())
   }
@@ -92,9 +97,11 @@ export class Driver {
         if (this.#fold.snapshot.status === 'active') await this.#take(event)
       }
       await this.#startEffects(effects.filter((effect) => this.#fold.pending.get(effect.place) === effect))
-      while (this.#fold.snapshot.status === 'active' && this.#fold.pending.size > 0) {
+      while (this.#fold.snapshot.status === 'active' && this.#fold.isUnderWay) {
         await this.#take(await this.#host.next())
       }
+      // The deadlines of a run that is handed back; they are set again when it is resumed.
+      for (const place of this.#fold.pending.keys()) this.#host.stop(place)
       return await this.#end()
     } catch (thrown) {
       return this.#breakOff(thrown)
@@ -102,10 +109,12 @@ export class Driver {
   }
 
   async #take(event: RunEvent): Promise<void> {
-    if (this.#record !== undefined) await this.#recordAll([{ type: 'event', at: Date.now(), event }])
+    const at = Date.now()
+    if (this.#record !== undefined) await this.#recordAll([{ type: 'event', at, event }])
     const before = this.#fold.snapshot
     const settled = 'place' in event ? this.#fold.pending.get(event.place) : undefined
-    const progress = this.#fold.apply(event)
+    const progress = this.#fold.apply(event, at)
+    this.#taken?.(event)
     for (const { place } of progress.stopped) this.#host.stop(place)
     if (this.#observe !== undefined) this.#observeEvent(before, event, settled, progress)
     if (progress.started.length > 0) await this.#startEffects(progress.started)
@@ -229,16 +238,30 @@ export class Driver {
       // Text that was shown and did not enter the transcript (the call failed, the reply was cut off) is void.
       if (context.transcript.length === before.context.transcript.length) this.#takeBack(settled)
     }
+    if (event.type === 'sent') this.#observe?.({ type: 'message.received', message: event.message })
+    this.#observeUsage(before.context, context)
     for (const effect of progress.stopped) this.#observeEnd(effect, givenUp(effect))
+    const { verdict, warnings } = context
     for (const edge of progress.taken) {
       const name = edgeName(edge)
       // An edge of the whole chart leaves whatever state the run was in.
       const from = edge.source.parent === undefined ? stateOf(before) : name.from
-      this.#observe?.({ type: 'transition', ...name, from })
+      const evidence = verdict !== undefined && isOfLimit(name) ? { verdict } : {}
+      this.#observe?.({ type: 'transition', ...name, from, ...evidence })
     }
-    if (context.verdict !== undefined && context.verdict !== before.context.verdict) {
-      this.#observe?.({ type: 'limit.reached', verdict: context.verdict })
+    if (warnings !== before.context.warnings) {
+      for (const warning of warnings) this.#observe?.({ type: 'limit.warned', warning })
     }
+    if (verdict !== undefined && verdict !== before.context.verdict) {
+      this.#observe?.({ type: 'limit.reached', verdict })
+    }
+  }
+
+  #observeUsage(before: AgentContext, { usage, usageByModel, cost, settings }: AgentContext): void {
+    if (usage === before.usage) return
+    const isPriced = Object.keys(settings.prices).length > 0
+    const total = { ...usage, byModel: usageByModel }
+    this.#observe?.({ type: 'usage.updated', usage: total, ...(isPriced ? { cost } : {}) })
   }
 
   #observeEnd({ kind, place, input }: Effect, event: SettlingEvent): void {
@@ -270,6 +293,11 @@ function compactionOf(event: SettlingEvent): Partial<Omit<Compaction, 'state' | 
   if (event.type === 'failed') return { problem: event.error.message }
   const { state: _state, ceiling: _ceiling, ...told } = event.output as Compaction
   return told
+}
+
+/** Whether an edge was taken because of a limit. */
+function isOfLimit({ guard, event }: EdgeName): boolean {
+  return guard === 'limitConcludes' || guard === 'limitAborts' || event.startsWith('deadline.')
 }
 
 /** How an effect ends that the machine no longer wants. */

@@ -17,7 +17,7 @@ class Remembering {
   readonly memory
   state: unknown
   problem: string | undefined
-  usage: unknown
+  spent: unknown
 
   constructor(options: SummaryOptions) {
     this.memory = summary(options)
@@ -32,7 +32,7 @@ class Remembering {
     const compacted = await this.memory.compact?.(transcript, this.state, io)
     this.state = JSON.parse(JSON.stringify(compacted?.state))
     this.problem = compacted?.problem
-    this.usage = compacted?.usage
+    this.spent = compacted?.spent
   }
 
   shows(transcript: readonly Message[]): readonly Message[] {
@@ -148,7 +148,9 @@ describe('a running summary', () => {
     const remembering = new Remembering(options)
     await remembering.compact(transcript, own)
     expect(remembering.text(transcript)).toContain('notes')
-    expect(remembering.usage).toMatchObject({ inputTokens: 70, outputTokens: 8 })
+    expect(remembering.spent).toMatchObject([
+      { model: 'scripted', usage: { inputTokens: 70, outputTokens: 8 } },
+    ])
   })
 
   it('is asked for once more where the first one is empty, cut off, or longer than what it replaces', async () => {
