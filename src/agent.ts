@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import type { ZodType } from 'zod'
 import { AgentMemory } from './agentMemory.ts'
 import { checkDecisions } from './checkDecisions.ts'
@@ -11,8 +12,9 @@ import {
   requirePrices,
 } from './checks.ts'
 import { reportingLimits } from './customLimits.ts'
-import { LoopchartError, MisuseError, messageOf } from './errors.ts'
+import { JournalError, LoopchartError, MisuseError, messageOf } from './errors.ts'
 import type { Journal, JournalEntry, RunEvent } from './journal/entry.ts'
+import { type AgentFingerprint, fingerprintOf } from './journal/fingerprint.ts'
 import { type AgentMachine, createAgentMachine } from './machines/agentMachine.ts'
 import type { AgentInput, RunInput } from './machines/context.ts'
 import type { CustomLimit } from './machines/limits/customLimit.ts'
@@ -32,6 +34,7 @@ import { toolError } from './messages/toolTexts.ts'
 import type { Model } from './models/model.ts'
 import { outputFormat } from './outputFormat.ts'
 import { claimRun } from './runtime/claimRun.ts'
+import type { Opening, StartingPoint } from './runtime/driver.ts'
 import type { AgentEvent } from './runtime/events.ts'
 import { type ExecutionOptions, execute, type PreparedRun, type Run, watch } from './runtime/execute.ts'
 import { Fold, foldJournal } from './runtime/fold.ts'
@@ -47,6 +50,9 @@ import { type RunTools, Toolbox, type ToolsOption } from './tools/toolbox.ts'
 
 /** Milliseconds after which a model call is given up, unless the agent says otherwise. */
 const DEFAULT_MODEL_TIMEOUT_MS = 600_000
+
+/** Names this process in the journals of the runs that it takes up. */
+const PROCESS = `${hostname()}/${process.pid}`
 
 export interface AgentOptions<Output = string> {
   /** The service that calls a language model, such as `openaiChat('gpt-4.1')`. */
@@ -148,7 +154,8 @@ export interface Agent<Output = string> {
    * report runs again only if its tool is idempotent; of any other the model is told that the outcome is unknown.
    *
    * @returns How the run ended. Rejects where the run cannot be taken up: it is not in the journal (`run_not_found`), the
-   * journal cannot be read (`journal_error`), or it was recorded by an agent that worked otherwise (`journal_mismatch`).
+   * journal cannot be read (`journal_error`, or a `JournalError` that names the entry), it was recorded by an agent that
+   * worked otherwise (`journal_mismatch`), or somebody else takes it up at the same time (`run_active`).
    */
   resume(runId: string, options?: ResumeOptions): Promise<Outcome<Output>>
   /**
@@ -298,18 +305,19 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     }
     const at = Date.now()
     const fold = new Fold(pure, complete, at, watched)
-    const effects = [...fold.pending.values()]
-    const first = { type: 'started', version: 1, at, input: complete } as const
-    try {
-      if ((await journal?.load(id)) === undefined)
-        return { id, fold, from: { effects, first }, resumed: false }
-    } catch (cause) {
-      return { id, fold, from: { effects, failure: { cause } }, resumed: false }
+    const opening: Opening = {
+      entry: { type: 'started', version: 1, at, input: complete, agent: fingerprint() },
+      refusal: () =>
+        new MisuseError(
+          'run_exists',
+          `A run with the id "${id}" is in the journal. Use agent.resume("${id}").`,
+        ),
     }
-    throw new MisuseError(
-      'run_exists',
-      `A run with the id "${id}" is in the journal. Use agent.resume("${id}").`,
-    )
+    return { id, fold, recorded: 0, from: { effects: [...fold.pending.values()], opening }, resumed: false }
+  }
+
+  function fingerprint(): AgentFingerprint {
+    return fingerprintOf({ model, instructions, tools: toolbox.specs })
   }
 
   async function recordedRun(
@@ -327,7 +335,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     if (entries === undefined || entries === null) {
       throw new LoopchartError('run_not_found', `There is no run with the id "${id}" in the journal.`)
     }
-    const { fold, unstarted, inDoubt, ended } = foldJournal(pure, entries, {
+    const { fold, unstarted, inDoubt } = foldJournal(pure, entries, {
       runId: id,
       watched: onEvent !== undefined,
     })
@@ -339,7 +347,28 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
       ...unknown.map(reportInDoubt),
       ...decisions.map((decision): RunEvent => ({ type: 'decided', decision })),
     ]
-    return { id, fold, from: { effects: [...unstarted, ...again], happened, ended }, resumed: true }
+    const from: StartingPoint = { effects: [...unstarted, ...again], happened }
+    const isTold = entries.at(-1)?.type === 'ended' || entries.at(-1)?.type === 'waiting'
+    const isIdle = isTold && !fold.isUnderWay && happened.length === 0
+    return {
+      id,
+      fold,
+      recorded: entries.length,
+      from: isIdle ? from : { ...from, opening: goingOn(id) },
+      resumed: true,
+    }
+  }
+}
+
+/** Tells the journal that the run goes on here, and whoever had it before that it does not go on there. */
+function goingOn(id: string): Opening {
+  return {
+    entry: { type: 'resumed', at: Date.now(), by: PROCESS },
+    refusal: () =>
+      new LoopchartError(
+        'run_active',
+        `The run "${id}" was taken up by somebody else at the same time, and goes on there.`,
+      ),
   }
 }
 
@@ -352,12 +381,11 @@ async function loaded(journal: Journal, id: string): Promise<readonly JournalEnt
   try {
     return await journal.load(id)
   } catch (cause) {
+    if (cause instanceof JournalError) throw cause
     throw new LoopchartError(
       'journal_error',
       `The journal of run "${id}" could not be read: ${messageOf(cause)}`,
-      {
-        cause,
-      },
+      { cause },
     )
   }
 }

@@ -31,6 +31,8 @@ const agentOptions: Readonly<Record<keyof AgentOptions, true>> = {
   sessions: true,
 }
 
+const journalMethods = ['append', 'load', 'list', 'prune', 'lease', 'release'] as const
+
 /** @throws MisuseError `invalid_option` for an option that is unknown or not what it should be. */
 export function checkedOptions<Output>(options: AgentOptions<Output>): AgentOptions<Output> {
   if (typeof options?.model?.generate !== 'function') {
@@ -58,13 +60,11 @@ export function checkedOptions<Output>(options: AgentOptions<Output>): AgentOpti
   if (memory !== undefined && typeof memory.view !== 'function') {
     throw new MisuseError('invalid_option', 'memory must have a view function, as turns(6) has.')
   }
-  if (
-    journal !== undefined &&
-    !(typeof journal.append === 'function' && typeof journal.load === 'function')
-  ) {
+  const missing = journalMethods.filter((name) => typeof journal?.[name] !== 'function')
+  if (journal !== undefined && missing.length > 0) {
     throw new MisuseError(
       'invalid_option',
-      'journal must have the functions append and load, as memoryJournal() has.',
+      `journal must have the functions ${journalMethods.join(', ')}, as memoryJournal() has; it lacks ${missing.join(', ')}.`,
     )
   }
   const { tokenCounter, sessions } = options

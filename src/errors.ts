@@ -14,6 +14,27 @@ export class MisuseError extends LoopchartError {
   override readonly name = 'MisuseError'
 }
 
+/** A journal that cannot be read. It says where; other runs of its store are not concerned. */
+export class JournalError extends LoopchartError {
+  override readonly name = 'JournalError'
+  readonly runId: string
+  /** The entry that cannot be read, from 0 on. */
+  readonly position: number
+
+  constructor(
+    message: string,
+    {
+      runId,
+      position,
+      cause,
+    }: { readonly runId: string; readonly position: number; readonly cause?: unknown },
+  ) {
+    super('journal_invalid', message, cause === undefined ? {} : { cause })
+    this.runId = runId
+    this.position = position
+  }
+}
+
 /** An error as plain data: what the machine, the journal and the events carry instead of an `Error`. */
 export interface ErrorInfo {
   /** Stable identifier, such as `rate_limit` or `unknown_error`. */

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { MisuseError, messageOf } from '../errors.ts'
 import { agentDiagram } from '../graph/index.ts'
+import { VERSION } from '../version.ts'
 import { type AskOptions, missingQuestion, parseCommand, USAGE } from './arguments.ts'
 import { chat } from './chat.ts'
 import { connect } from './connection.ts'
@@ -32,7 +32,7 @@ async function main(): Promise<number> {
       stdout.write(`${USAGE}\n`)
       return EXIT.done
     case 'version':
-      stdout.write(`${version()}\n`)
+      stdout.write(`${VERSION}\n`)
       return EXIT.done
     case 'graph':
       stdout.write(`${agentDiagram()}\n`)
@@ -51,7 +51,7 @@ async function ask(options: AskOptions, question: string): Promise<number> {
   const interruption = interruptible()
   try {
     const session = new Session(connection, options, { stdout, stderr })
-    session.greet(version())
+    session.greet(VERSION)
     return await session.ask(question, interruption.signal)
   } finally {
     interruption.dispose()
@@ -63,7 +63,7 @@ async function openChat(options: AskOptions): Promise<number> {
   const connection = await connect(options, env)
   try {
     const session = new Session(connection, options, { stdout, stderr })
-    session.greet(version())
+    session.greet(VERSION)
     await chat(session, stdin, stdout)
     return EXIT.done
   } finally {
@@ -91,13 +91,6 @@ function interruptible(): { readonly signal: AbortSignal; dispose(): void } {
   process.on('SIGINT', interrupt)
   process.on('SIGTERM', interrupt)
   return { signal: controller.signal, dispose }
-}
-
-function version(): string {
-  const { version: current } = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-  ) as { version: string }
-  return current
 }
 
 function stackOf(error: unknown): string {

@@ -1,11 +1,12 @@
 import { environment } from '../environment.ts'
-import { describeError } from '../errors.ts'
+import { describeError, LoopchartError } from '../errors.ts'
 import type { JournalEntry, RunEvent, SettlingEvent } from '../journal/entry.ts'
 import type { AgentContext } from '../machines/context.ts'
 import { type EdgeName, edgeName } from '../machines/edgeNames.ts'
 import type { Compaction, ModelTurn, ToolAnswer } from '../machines/effects.ts'
 import { type Ending, endingOf } from '../machines/outcome.ts'
 import { abort, cancelledAnswer, failedAnswer } from '../machines/reducers.ts'
+import { isThenable } from '../thenables.ts'
 import { eventOf } from './eventOf.ts'
 import type { EffectReport, EventBody } from './events.ts'
 import type { Fold, Progress } from './fold.ts'
@@ -14,8 +15,11 @@ import { type AgentSnapshot, type Effect, stateOf } from './pureMachine.ts'
 
 export interface DriverOptions {
   readonly host: Host
-  /** Keeps what has happened before the machine sees it. Absent where no journal is kept. */
-  readonly record?: ((entries: readonly JournalEntry[]) => void | Promise<void>) | undefined
+  /**
+   * Keeps what has happened before the machine sees it; `false` where somebody else has written meanwhile. Absent where
+   * no journal is kept.
+   */
+  readonly record?: ((entries: readonly JournalEntry[]) => boolean | Promise<boolean>) | undefined
   /** Called with each event that the machine has seen. */
   readonly taken?: ((event: RunEvent) => void) | undefined
   /** Absent where nobody watches. */
@@ -26,11 +30,15 @@ export interface DriverOptions {
 export interface StartingPoint {
   readonly effects: readonly Effect[]
   readonly happened?: readonly RunEvent[]
-  readonly first?: JournalEntry
-  /** Whether the end of the run is in the journal already. */
-  readonly ended?: boolean
-  /** Set where the journal could not be read: the run does not begin. */
-  readonly failure?: { readonly cause: unknown }
+  /** What is recorded before anything else; absent where there is nothing more to do. */
+  readonly opening?: Opening | undefined
+}
+
+/** How the journal learns that a run begins or goes on. */
+export interface Opening {
+  readonly entry: JournalEntry
+  /** What to throw where somebody else has written first. */
+  refusal(): LoopchartError
 }
 
 /** How long a journal may take to answer once the run has been stopped. Milliseconds. */
@@ -45,6 +53,10 @@ export class Driver {
   readonly #observe: DriverOptions['observe']
   readonly #startedAt = new Map<string, number>()
   #whenCancelled: (() => void) | undefined
+  /** Why the run cannot begin. */
+  #failure: JournalFailure | undefined
+  /** Whether the journal is to be told how the run ends, or that it waits. */
+  #hasNews = false
   /** Text of the present model call that has been shown. */
   #shown = ''
 
@@ -58,14 +70,28 @@ export class Driver {
   }
 
   /**
+   * Records that the run begins or goes on.
+   *
+   * @throws LoopchartError the refusal, where somebody else has written first. Where the journal fails otherwise, the run
+   * ends so when it is driven.
+   */
+  async open({ entry, refusal }: Opening): Promise<void> {
+    try {
+      await this.#recordAll([entry])
+    } catch (thrown) {
+      if (!(thrown instanceof JournalFailure)) throw thrown
+      if (thrown.cause instanceof RunLost) throw refusal()
+      this.#failure = thrown
+    }
+  }
+
+  /**
    * @param from.effects What the run waits for and nobody has started.
    * @param from.happened What has happened already and is not in the journal yet.
-   * @param from.first What to record before anything else.
    */
-  async drive({ effects, happened = [], first, ended = false, failure }: StartingPoint): Promise<Ending> {
+  async drive({ effects, happened = [] }: StartingPoint): Promise<Ending> {
     try {
-      if (failure !== undefined) throw new JournalFailure(failure.cause)
-      if (first !== undefined) await this.#recordAll([first])
+      if (this.#failure !== undefined) throw this.#failure
       for (const event of happened) {
         // A run that has ended stays as it ended.
         if (this.#fold.snapshot.status === 'active') await this.#take(event)
@@ -76,7 +102,7 @@ export class Driver {
       }
       // The deadlines of a run that is handed back; they are set again when it is resumed.
       for (const place of this.#fold.pending.keys()) this.#host.stop(place)
-      return await this.#end(ended)
+      return await this.#end()
     } catch (thrown) {
       return this.#breakOff(thrown)
     }
@@ -124,15 +150,20 @@ export class Driver {
 
   async #recordAll(entries: readonly JournalEntry[]): Promise<void> {
     try {
-      const recorded = this.#record?.(entries)
-      if (recorded !== undefined) await this.#withinGrace(recorded)
+      if (this.#record === undefined) return
+      this.#hasNews = true
+      const isRecorded: unknown = await this.#withinGrace(this.#record(entries))
+      if (isRecorded === false) throw new RunLost()
+      // Who forgets to say so must not be taken for somebody who has recorded.
+      if (isRecorded !== true) throw new TypeError('its append must return whether the entries were added')
     } catch (cause) {
       throw new JournalFailure(cause)
     }
   }
 
   /** A journal that hangs must not keep a run from being stopped. */
-  async #withinGrace(recorded: Promise<void>): Promise<void> {
+  async #withinGrace(recorded: boolean | Promise<boolean>): Promise<boolean> {
+    if (!isThenable(recorded)) return recorded
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<never>((_resolve, reject) => {
       const begin = (): void => {
@@ -144,20 +175,18 @@ export class Driver {
       else this.#whenCancelled = begin
     })
     try {
-      await Promise.race([recorded, late])
+      return await Promise.race([recorded, late])
     } finally {
       clearTimeout(timer)
       this.#whenCancelled = undefined
     }
   }
 
-  async #end(ended: boolean): Promise<Ending> {
+  async #end(): Promise<Ending> {
     const { status, output, error, context } = this.#fold.snapshot
     if (status === 'error') throw error
     const ending = this.#withShownText(output ?? endingOf(context))
-    if (ending.status !== 'waiting' && !ended) {
-      await this.#recordAll([{ type: 'ended', at: Date.now(), status: ending.status }])
-    }
+    if (this.#hasNews) await this.#recordAll([lastEntry(ending)])
     return ending
   }
 
@@ -287,4 +316,18 @@ class JournalFailure extends Error {
   constructor(cause: unknown) {
     super('The journal failed', { cause })
   }
+}
+
+/** Somebody else has taken the run up. */
+class RunLost extends LoopchartError {
+  constructor() {
+    super('run_lost', 'somebody else has taken the run up, and it goes on there.')
+  }
+}
+
+function lastEntry(ending: Ending): JournalEntry {
+  const at = Date.now()
+  if (ending.status === 'waiting') return { type: 'waiting', at }
+  const reason = ending.status === 'aborted' ? { reason: ending.reason } : {}
+  return { type: 'ended', at, status: ending.status, ...reason }
 }

@@ -15,7 +15,7 @@ import type { ToolCall, UserMessage } from '../messages/types.ts'
 import { hush, isThenable } from '../thenables.ts'
 import type { RunTools } from '../tools/toolbox.ts'
 import { approvalToken } from './approvalToken.ts'
-import { Driver, type StartingPoint } from './driver.ts'
+import { Driver, type DriverOptions, type StartingPoint } from './driver.ts'
 import { EventStream } from './eventStream.ts'
 import type { AgentEvent, EventBody } from './events.ts'
 import type { Fold } from './fold.ts'
@@ -27,6 +27,8 @@ import { stateOf } from './pureMachine.ts'
 export interface PreparedRun {
   readonly id: string
   readonly fold: Fold
+  /** Entries in its journal. */
+  readonly recorded: number
   readonly from: StartingPoint
   /** Whether it has begun before, perhaps in another process. */
   readonly resumed: boolean
@@ -90,7 +92,7 @@ export async function execute<Output>(
   )
   const driver: Driver = new Driver(run.fold, {
     host,
-    record: journal && ((entries) => journal.append(run.id, entries)),
+    record: journal && recorder(journal, run),
     taken: inbox && ((event) => inbox.taken(event)),
     observe,
   })
@@ -98,6 +100,7 @@ export async function execute<Output>(
   const cancel = (event: Event): void => host.cancel(cancellationOf(event.target as AbortSignal))
   for (const signal of signals) signal.addEventListener('abort', cancel, { once: true })
   try {
+    if (run.from.opening !== undefined) await driver.open(run.from.opening)
     observe?.({ type: 'run.started', resumed: run.resumed, state: stateOf(run.fold.snapshot) })
     const { historyNotes: notes } = run.fold.snapshot.context
     if (notes.length > 0 && !run.resumed) observe?.({ type: 'history.repaired', notes })
@@ -112,6 +115,16 @@ export async function execute<Output>(
   } finally {
     inbox?.close()
     for (const signal of signals) signal.removeEventListener('abort', cancel)
+  }
+}
+
+/** Writes at the end of a run's journal, as long as nobody else does. */
+function recorder(journal: Journal, { id, recorded }: PreparedRun): NonNullable<DriverOptions['record']> {
+  let length = recorded
+  return (entries) => {
+    const before = length
+    length += entries.length
+    return journal.append(id, entries, before)
   }
 }
 

@@ -1,4 +1,4 @@
-import { LoopchartError } from '../errors.ts'
+import { JournalError, LoopchartError } from '../errors.ts'
 import type { JournalEntry, RunEvent, SettlingEvent } from '../journal/entry.ts'
 import type { AgentMachineEvent } from '../machines/agentMachine.ts'
 import type { AgentInput } from '../machines/context.ts'
@@ -123,11 +123,9 @@ export interface Folded {
   readonly unstarted: readonly Effect[]
   /** Tool calls that had begun and did not report: whether they had an effect is unknown. */
   readonly inDoubt: readonly Effect[]
-  /** Whether the journal records the end of the run. */
-  readonly ended: boolean
 }
 
-/** @throws LoopchartError `journal_invalid` where the journal does not begin with its start. */
+/** @throws JournalError `journal_invalid` where the journal does not begin with its start. */
 export function foldJournal(
   machine: PureMachine,
   entries: readonly JournalEntry[],
@@ -135,27 +133,21 @@ export function foldJournal(
 ): Folded {
   const [first, ...rest] = entries
   if (first?.type !== 'started') {
-    throw new LoopchartError('journal_invalid', `The journal of run ${runId} does not begin with "started".`)
-  }
-  if (first.version !== 1) {
-    throw new LoopchartError(
-      'journal_invalid',
-      `The journal of run ${runId} has version ${first.version}; this Loopchart reads version 1. Update Loopchart.`,
-    )
+    throw new JournalError(`The journal of run "${runId}" does not begin with "started".`, {
+      runId,
+      position: 0,
+    })
   }
   const fold = new Fold(machine, first.input, first.at, watched)
   const begun = new Set<string>()
-  let ended = false
   for (const entry of rest) {
     if (entry.type === 'event') fold.apply(entry.event, entry.at)
     else if (entry.type === 'intent') begun.add(entry.place)
-    else if (entry.type === 'ended') ended = true
   }
   const pending = [...fold.pending.values()]
   return {
     fold,
     unstarted: pending.filter(({ place }) => !begun.has(place)),
     inDoubt: pending.filter(({ place }) => begun.has(place)),
-    ended,
   }
 }

@@ -183,6 +183,8 @@ export function openSession<Output>(
     outcome: Outcome<Output>,
     signal?: AbortSignal,
   ): Promise<Outcome<Output>> {
+    // Who has taken the run up saves what comes of it.
+    if (outcome.status === 'aborted' && outcome.error?.code === 'run_lost') return outcome
     const { openRun: _ended, ...rest } = record
     const kept: SessionRecord = {
       ...rest,

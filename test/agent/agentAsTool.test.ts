@@ -13,6 +13,7 @@ import {
   type Tool,
 } from '../../src/index.ts'
 import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
+import { journalOf } from '../support/journals.ts'
 import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
 import { countingAdd } from '../support/tools.ts'
 
@@ -283,7 +284,5 @@ async function crash(): Promise<{ journal: Journal; subJournal: Journal }> {
 }
 
 async function copyOf(journal: Journal, runId: string): Promise<Journal> {
-  const copy = memoryJournal()
-  await copy.append(runId, (await journal.load(runId)) ?? [])
-  return copy
+  return journalOf((await journal.load(runId)) ?? [], runId)
 }

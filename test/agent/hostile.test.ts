@@ -4,7 +4,6 @@ import {
   type AgentEvent,
   createAgent,
   defineTool,
-  type Journal,
   type JournalEntry,
   type Message,
   ModelError,
@@ -12,6 +11,7 @@ import {
   openaiChat,
 } from '../../src/index.ts'
 import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
+import { journalOf, journalThat } from '../support/journals.ts'
 import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
 import { countingAdd, deaf } from '../support/tools.ts'
 
@@ -52,13 +52,12 @@ describe('stop means stop', () => {
   it('no tool begins after an abort that comes while its intent is written', async () => {
     const add = countingAdd()
     const controller = new AbortController()
-    const journal: Journal = {
-      load: () => undefined,
+    const journal = journalThat({
       append: async (_id, entries) => {
         if (entries.some(({ type }) => type === 'intent')) controller.abort()
-        await Promise.resolve()
+        return true
       },
-    }
+    })
     const agent = createAgent({ model: scriptedModel([adding]), tools: [add], journal })
     const outcome = expectAborted(await agent.run('go', { signal: controller.signal }))
     expect(outcome.reason).toBe('cancelled')
@@ -83,7 +82,7 @@ describe('stop means stop', () => {
 
   it('a journal that hangs does not hold an aborted run for longer than a second', async () => {
     vi.useFakeTimers()
-    const journal: Journal = { load: () => undefined, append: () => new Promise(() => {}) }
+    const journal = journalThat({ append: () => new Promise(() => {}) })
     const controller = new AbortController()
     const running = createAgent({ model: scriptedModel([]), journal }).run('go', {
       signal: controller.signal,
@@ -256,13 +255,11 @@ describe('histories that nobody should have', () => {
 })
 
 describe('journals in trouble', () => {
-  it('that cannot be read end the run with a reason', async () => {
-    const journal: Journal = {
-      load: () => {
-        throw new Error('db down')
-      },
-      append: () => {},
+  it('that are down end the run with a reason', async () => {
+    const down = () => {
+      throw new Error('db down')
     }
+    const journal = journalThat({ load: down, append: down })
     const model = scriptedModel([])
     const agent = createAgent({ model, journal })
     expect(expectAborted(await agent.run('go'))).toMatchObject({
@@ -288,8 +285,7 @@ describe('journals in trouble', () => {
     const entries = ((await journal.load('r')) ?? []).filter(({ type }) => type !== 'ended')
     const late: JournalEntry = { type: 'event', at: 0, event: { type: 'cancelled' } }
     for (const kept of [entries, [...entries, late]]) {
-      const again = memoryJournal()
-      await again.append('r', kept)
+      const again = await journalOf(kept)
       const second = createAgent({ model: scriptedModel([]), journal: again })
       expectDone(await second.resume('r', { signal: AbortSignal.abort() }))
     }

@@ -17,6 +17,7 @@ import {
 } from '../../src/index.ts'
 import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
 import { characters, exchange, outline, says, user } from '../memory/support.ts'
+import { journalOf } from '../support/journals.ts'
 import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
 import { countingAdd } from '../support/tools.ts'
 
@@ -108,9 +109,7 @@ describe('compaction', () => {
     for await (const event of run) if (event.type === 'model.started') break
     await run.outcome
     // As a crash leaves it: without the cancellation.
-    const cut = memoryJournal()
-    const entries = journal.load('r') as readonly { readonly type: string }[]
-    await cut.append('r', (entries as never[]).slice(0, 2))
+    const cut = await journalOf(((await journal.load('r')) ?? []).slice(0, 2))
     const model = scriptedModel(['ok'])
     const resumed = createAgent({ model, memory, journal: cut, tokenCounter: characters })
     expectDone(await resumed.resume('r'))

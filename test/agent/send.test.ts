@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createActor, toPromise } from 'xstate'
-import { type AgentEvent, createAgent, type Journal, memoryJournal, type Run } from '../../src/index.ts'
+import { type AgentEvent, createAgent, memoryJournal, type Run } from '../../src/index.ts'
 import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
+import { journalThat } from '../support/journals.ts'
 import { expectAborted, expectDone, expectSendable, rejectionOf } from '../support/outcome.ts'
 import { countingAdd, deferred, returning } from '../support/tools.ts'
 
@@ -125,7 +126,7 @@ describe('a message for a run under way', () => {
   })
 
   it('is taken before the run has begun, too', async () => {
-    const journal: Journal = { load: async () => undefined, append: async () => {} }
+    const journal = journalThat({ append: async () => true })
     const { model, onEvent } = patient(['First.', 'Second.'])
     const run = createAgent({ model, journal }).stream('go', { onEvent })
     await run.send('at once')
@@ -183,15 +184,15 @@ describe('a message is refused', () => {
     const kept = deferred<void>()
     const asked = deferred<void>()
     let sent: Promise<void> | undefined
-    const journal: Journal = {
-      load: () => undefined,
-      append: (_id, [entry]) => {
-        if (entry?.type !== 'event' || sent !== undefined) return undefined
+    const journal = journalThat({
+      async append(_id, [entry]) {
+        if (entry?.type !== 'event' || sent !== undefined) return true
         sent = run.send('too late')
         asked.resolve()
-        return kept.promise
+        await kept.promise
+        return true
       },
-    }
+    })
     const run: Run = createAgent({ model: scriptedModel(['answer']), journal }).stream('go')
     await asked.promise
     kept.resolve()

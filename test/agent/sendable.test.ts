@@ -9,6 +9,7 @@ import {
   turns,
 } from '../../src/index.ts'
 import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
+import { journalOf } from '../support/journals.ts'
 import { expectSendable } from '../support/outcome.ts'
 import { countingAdd, deaf, throwing } from '../support/tools.ts'
 
@@ -82,8 +83,7 @@ it('every request is sendable after a crash at any moment, too', async () => {
       const before = createAgent({ model: scriptedModel([...script, 'The end.']), tools, journal: recorded })
       await before.run('go', { runId: 'r' })
       const entries = (await recorded.load('r')) ?? []
-      const journal = memoryJournal()
-      await journal.append('r', entries.slice(0, 1 + (cutAt % entries.length)))
+      const journal = await journalOf(entries.slice(0, 1 + (cutAt % entries.length)))
       const model = scriptedModel(Array(8).fill('Going on.'))
       const outcome = await createAgent({ model, tools, journal }).resume('r')
       for (const { messages } of model.requests) expect(findViolations(messages)).toEqual([])

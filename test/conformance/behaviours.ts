@@ -13,6 +13,7 @@ import {
   type Tool,
   turns,
 } from '../../src/index.ts'
+import { journalOf } from '../support/journals.ts'
 import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
 import { countingAdd, throwing } from '../support/tools.ts'
 import type { MakeModel, Provider, Script, ScriptedCall, Turn } from './script.ts'
@@ -305,7 +306,5 @@ async function untilResult(journal: Journal): Promise<Journal> {
     (entry) =>
       entry.type === 'event' && entry.event.type === 'settled' && entry.event.place.startsWith('tool.'),
   )
-  const kept = memoryJournal()
-  await kept.append('r', entries.slice(0, result + 1))
-  return kept
+  return journalOf(entries.slice(0, result + 1))
 }

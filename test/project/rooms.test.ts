@@ -11,12 +11,13 @@ interface Rule {
 }
 
 const seams = ['machines', 'models', 'tools', 'memory', 'journal']
-const leaves = ['errors', 'timeouts', 'delay', 'backoff', 'thenables', 'environment']
+const leaves = ['errors', 'timeouts', 'delay', 'backoff', 'thenables', 'environment', 'version']
 const parts = [...leaves, 'messages', ...seams, 'runtime']
 
 /** What each room may know. A room is a folder of src/, or a file directly in it. */
 const rules: Readonly<Record<string, Rule>> = {
   errors: { values: [] },
+  version: { values: [] },
   environment: { values: ['node:'] },
   customLimits: { values: ['errors', 'machines', 'thenables'] },
   delay: { values: ['environment'] },
@@ -33,14 +34,19 @@ const rules: Readonly<Record<string, Rule>> = {
   'ai-sdk': { values: ['errors', 'timeouts', 'messages', 'models'], types: ['@ai-sdk/provider'] },
   tools: { values: [...leaves, 'messages', 'zod'], types: seams },
   memory: { values: ['errors', 'messages', 'thenables', 'node:'], types: [...seams, 'js-tiktoken'] },
-  journal: { values: ['errors', 'messages', 'node:'], types: seams },
+  journal: { values: ['errors', 'version', 'messages', 'node:'], types: seams },
+  sqlite: { values: ['errors', 'journal', 'node:'], types: ['sessions'] },
+  postgres: { values: ['errors', 'journal', 'pg'], types: ['sessions'] },
   runtime: { values: [...leaves, 'messages', 'machines', 'journal', 'xstate', 'node:'], types: seams },
   graph: { values: ['errors', 'messages', 'machines', 'xstate'], types: parts },
   outputFormat: { values: ['errors', 'messages', 'zod'], types: ['models'] },
   callModel: { values: [...parts, 'outputFormat'], types: ['agentMemory'] },
   agentMemory: { values: [...leaves, 'messages', 'memory'], types: [...seams] },
   services: { values: [...parts, 'callModel'] },
-  sessions: { values: ['errors', 'messages', 'thenables', 'node:'], types: ['agent', 'machines', 'runtime'] },
+  sessions: {
+    values: ['errors', 'messages', 'journal', 'thenables', 'node:'],
+    types: ['agent', 'machines', 'runtime'],
+  },
   agent: {
     values: [
       ...parts,

@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import {
-  createAgent,
-  defineTool,
-  type Journal,
-  type JournalEntry,
-  memoryJournal,
-  type Outcome,
-} from '../../src/index.ts'
+import { createAgent, defineTool, type JournalEntry, memoryJournal, type Outcome } from '../../src/index.ts'
 import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
+import { journalOf, journalThat } from '../support/journals.ts'
 import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
 import { countingAdd, throwing } from '../support/tools.ts'
 
@@ -23,13 +17,6 @@ const script: readonly ScriptedStep[] = [
   { calls: [{ name: 'fail', id: 'c' }], usage: { inputTokens: 9 } },
   { text: '3 and 7.', usage: { inputTokens: 11 } },
 ]
-
-/** A journal that holds these entries for the run `r`, and takes more. */
-async function journalOf(entries: readonly JournalEntry[]): Promise<Journal> {
-  const journal = memoryJournal()
-  await journal.append('r', entries)
-  return journal
-}
 
 /** Runs the script to its end and gives back the journal. */
 async function recordedRun(options: { idempotent?: boolean } = {}) {
@@ -187,12 +174,12 @@ describe('the journal', () => {
     const add = countingAdd()
     for (const failAt of [0, 1, 2, 3]) {
       let appended = 0
-      const journal: Journal = {
-        load: () => undefined,
+      const journal = journalThat({
         append: () => {
           if (appended++ === failAt) throw new Error('disk full')
+          return true
         },
-      }
+      })
       const agent = createAgent({ model: scriptedModel(script), tools: [add, throwing('no')], journal })
       const outcome = expectAborted(await agent.run('go'))
       expect(outcome).toMatchObject({
@@ -205,13 +192,12 @@ describe('the journal', () => {
 
   it('may take its time', async () => {
     const kept = memoryJournal()
-    const slow: Journal = {
-      append: async (runId, entries) => {
+    const slow = journalThat({
+      append: async (runId, entries, length) => {
         await Promise.resolve()
-        await kept.append(runId, entries)
+        return kept.append(runId, entries, length)
       },
-      load: async (runId) => kept.load(runId),
-    }
+    })
     const agent = createAgent({
       model: scriptedModel(script),
       tools: [countingAdd(), throwing('no')],
@@ -234,12 +220,12 @@ describe('the journal', () => {
 describe('the work of a step', () => {
   it('does not grow with the length of the run', async () => {
     const runs: { size: number; entries: number }[] = []
-    const journal: Journal = {
-      load: () => undefined,
+    const journal = journalThat({
       append: (_runId, entries) => {
         runs.push({ size: JSON.stringify(entries).length, entries: entries.length })
+        return true
       },
-    }
+    })
     const steps = 1000
     // Each another one, but all of the same length.
     const add = (_: unknown, i: number): ScriptedStep => ({

@@ -9,6 +9,7 @@ import {
   type Tool,
 } from '../../src/index.ts'
 import { type ScriptedCall, scriptedModel } from '../../src/testing/index.ts'
+import { journalOf } from '../support/journals.ts'
 import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
 import { countingAdd, deferred } from '../support/tools.ts'
 
@@ -477,8 +478,7 @@ describe('approval', () => {
     const entries = (await whole.load('r')) ?? []
     const stopped = entries.findIndex((entry) => entry.type === 'intent' && entry.place.includes('tool'))
     expect(stopped).toBeGreaterThan(0)
-    const journal = memoryJournal()
-    await journal.append('r', entries.slice(0, stopped + 1))
+    const journal = await journalOf(entries.slice(0, stopped + 1))
     const agent = createAgent({ model: scriptedModel(['ok']), journal, ...options })
     const decision = { callId: 'big', approved: true }
     const wrong = agent.resume('r', { decisions: [{ ...decision, token: 'wrong' }] })

@@ -136,14 +136,14 @@ export class Play<Output> implements Player {
     this.modelCalls = crash?.modelCalls ?? 0
     this.#offered = crash?.offered ?? []
     const kept = memoryJournal()
-    if (crash !== undefined) kept.append(runId, crash.entries)
+    if (crash !== undefined) kept.append(runId, crash.entries, 0)
     this.#recorded = crash?.entries.length ?? 0
     this.journal = {
-      append: (id, entries) => {
+      ...kept,
+      append: (id, entries, length) => {
         this.#recorded += entries.length
-        return kept.append(id, entries)
+        return kept.append(id, entries, length)
       },
-      load: (id) => kept.load(id),
     }
   }
 

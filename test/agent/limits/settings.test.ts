@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createAgent, memoryJournal } from '../../../src/index.ts'
 import { resolveSettings } from '../../../src/machines/index.ts'
 import { type ScriptedStep, scriptedModel } from '../../../src/testing/index.ts'
+import { journalOf } from '../../support/journals.ts'
 import { expectDone } from '../../support/outcome.ts'
 import { countingAdd } from '../../support/tools.ts'
 
@@ -86,9 +87,7 @@ describe('the thresholds of a limit', () => {
       journal,
     })
     await first.run({ messages: 'go', limits: { steps: { warn: 1, conclude: 2 } } }, { runId: 'r' })
-    const cut = ((await journal.load('r')) ?? []).slice(0, 3)
-    const again = memoryJournal()
-    await again.append('r', cut)
+    const again = await journalOf(((await journal.load('r')) ?? []).slice(0, 3))
     const model = scriptedModel([step(2), 'closing'])
     const agent = createAgent({
       model,

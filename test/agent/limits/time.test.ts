@@ -151,8 +151,8 @@ describe('time over a crash', () => {
     const kept = memoryJournal()
     let isDead = false
     const journal: Journal = {
-      load: (id) => kept.load(id),
-      append: (id, entries) => (isDead ? new Promise(() => {}) : kept.append(id, entries)),
+      ...kept,
+      append: (...appended) => (isDead ? new Promise(() => {}) : kept.append(...appended)),
     }
     const controller = new AbortController()
     const agent = createAgent({ model: scriptedModel(steps), tools, journal, limits: { time: 10_000 } })
