@@ -110,8 +110,8 @@ const suites: readonly Suite[] = [
   },
   {
     name: 'a memory that makes room',
-    bounds: { ...base, isOverBudget: (step) => step !== 2 },
-    depth: 7,
+    bounds: { ...base, timed: true, steps: 2, isOverBudget: true },
+    depth: 6,
     paths: 200,
     events: [
       { type: 'ANSWER' },
@@ -123,6 +123,7 @@ const suites: readonly Suite[] = [
       { type: 'TOO_LONG' },
       { type: 'COMPACTED' },
       { type: 'COMPACTION_FAILED' },
+      { type: 'SHORT_OF_TIME' },
     ],
   },
 ]
