@@ -32,7 +32,7 @@ const changes: readonly (readonly [file: string, from: string, to: string])[] = 
   [machines('reducers'), 'if (isRefused(next)) return { ...received, calls: [] }', ''],
   [machines('reducers'), 'sent: []', 'sent'],
   [machines('reducers'), 'isClosing: true', 'isClosing: false'],
-  [machines('reducers'), 'context.verdict ?? timeVerdict', 'timeVerdict'],
+  [machines('reducers'), 'limitConcludes(context) ? context.verdict :', ''],
   [machines('reducers'), "&& answer?.error !== 'limit_reached'", ''],
   [
     machines('openCalls'),

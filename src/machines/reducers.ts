@@ -6,7 +6,7 @@ import { toolError } from '../messages/toolTexts.ts'
 import type { AssistantMessage, UserMessage } from '../messages/types.ts'
 import type { AgentContext, OpenCall } from './context.ts'
 import type { Compaction, ModelTurn, ToolAnswer } from './effects.ts'
-import { hasCalls, isAnswer, isFinalAnswer, isRefused } from './guards.ts'
+import { hasCalls, isAnswer, isFinalAnswer, isRefused, limitConcludes } from './guards.ts'
 import { judge } from './limits/judge.ts'
 import type { Verdict } from './limits/judgement.ts'
 import { lastOf } from './limits/ladder.ts'
@@ -305,7 +305,8 @@ function cutShort(context: AgentContext): Change {
 
 /** The time for work is over: what is under way is given up, and what is left of `time` is for the closing answer. */
 export function concludeAfterTime(context: AgentContext): Change {
-  const verdict = context.verdict ?? timeVerdict(context, 'conclude')
+  // A limit that had concluded before, while the memory made room, stays the one that did.
+  const verdict = limitConcludes(context) ? context.verdict : timeVerdict(context, 'conclude')
   return { ...cutShort(context), verdict, warnings: [] }
 }
 

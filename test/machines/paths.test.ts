@@ -113,8 +113,8 @@ const suites: readonly Suite[] = [
   },
   {
     name: 'a memory that makes room',
-    bounds: { ...base, isOverBudget: (step) => step !== 2 },
-    depth: 7,
+    bounds: { ...base, timed: true, steps: 2, isOverBudget: true },
+    depth: 6,
     paths: 200,
     events: [
       { type: 'ANSWER' },
@@ -127,6 +127,7 @@ const suites: readonly Suite[] = [
       { type: 'COMPACTED' },
       { type: 'COMPACTION_FAILED' },
       { type: 'EXHAUSTED' },
+      { type: 'SHORT_OF_TIME' },
     ],
   },
 ]

@@ -25,8 +25,8 @@ export class ScriptedActor {
   /** How often the model was asked. */
   asked = 0
 
-  /** @param isOverBudget After which steps the memory wants to make room. */
-  constructor(settings: RunSettings, isOverBudget: (step: number) => boolean = () => false) {
+  /** @param isOverBudget Whether the memory wants to make room after every step with calls. */
+  constructor(settings: RunSettings, isOverBudget = false) {
     const waiting = <Input extends { readonly place: string }, Output>() =>
       fromPromise<Output, Input>(({ input, signal }) => this.#wait(input.place, signal))
     this.actor = createActor(
@@ -39,7 +39,7 @@ export class ScriptedActor {
           waitUntil: waiting<WaitUntilInput, undefined>(),
         },
         guards: {
-          contextOverBudget: ({ context }) => isOverBudget(context.step),
+          contextOverBudget: () => isOverBudget,
           contextTooLong: ({ context }, failure) =>
             !context.madeRoom && (failure as { error: ModelError }).error.code === 'context_too_long',
         },

@@ -13,8 +13,8 @@ export interface Bounds {
   /** Whether there is a deadline for the run. */
   readonly timed: boolean
   readonly runApprovedFirst: boolean
-  /** After which steps the conversation is longer than the memory wants it. */
-  readonly isOverBudget: (step: number) => boolean
+  /** Whether the memory wants to make room after every step with calls. */
+  readonly isOverBudget: boolean
 }
 
 export const base: Bounds = {
@@ -25,7 +25,7 @@ export const base: Bounds = {
   modelRetries: 1,
   timed: false,
   runApprovedFirst: false,
-  isOverBudget: () => false,
+  isOverBudget: false,
 }
 
 export type SpecEvent =
@@ -207,7 +207,7 @@ export function specOf(bounds: Bounds): SpecMachine {
         target: '.concluding',
         actions: assign(({ context }) => ({
           over: [...context.over, 'short'],
-          limit: context.limit ?? 'time',
+          limit: context.limit === 'malformed' ? 'time' : (context.limit ?? 'time'),
           executed: context.executed + context.results.filter((result) => result !== 'refused').length,
           results: [],
         })),
@@ -225,7 +225,7 @@ export function specOf(bounds: Bounds): SpecMachine {
     states: {
       starting: {
         always: [
-          { guard: () => bounds.isOverBudget(0), target: 'compacting' },
+          { guard: () => bounds.isOverBudget, target: 'compacting' },
           { target: 'calling', actions: 'beginStep' },
         ],
       },
@@ -323,10 +323,7 @@ export function specOf(bounds: Bounds): SpecMachine {
       },
       recording: {
         entry: 'judge',
-        always: [
-          { guard: ({ context }) => bounds.isOverBudget(context.step), target: 'compacting' },
-          { target: 'leaving' },
-        ],
+        always: [{ guard: () => bounds.isOverBudget, target: 'compacting' }, { target: 'leaving' }],
       },
       judging: { entry: 'judge', always: 'leaving' },
       compacting: {
