@@ -145,8 +145,12 @@ export function checkedMessage(message: string | UserMessage): UserMessage {
       "run.send needs a text or a user message: { role: 'user', content: '…' }.",
     )
   }
-  if ((copy.content ?? '').length === 0) {
+  const { content } = copy
+  if (content === undefined || content === null || content.length === 0) {
     throw new MisuseError('empty_input', 'run.send needs a message that is not empty.')
+  }
+  if (typeof content !== 'string' && !Array.isArray(content)) {
+    throw new MisuseError('invalid_input', 'The content of a message must be a text or an array of parts.')
   }
   return copy
 }

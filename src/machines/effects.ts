@@ -68,7 +68,7 @@ export interface CompactInput {
 export interface Compaction {
   /** The new state of the memory. */
   readonly state: unknown
-  /** The most tokens, as they are counted, that requests may have from now on, where the provider found the conversation too long. */
+  /** The most tokens, as they are counted, that the conversation may have from now on, where the provider found the conversation too long. */
   readonly ceiling?: number
   readonly tokensBefore: number
   readonly tokensAfter: number

@@ -1,6 +1,7 @@
 import { MisuseError } from '../errors.ts'
 import type { CustomLimit } from './limits/customLimit.ts'
 import { limitNames } from './limits/limits.ts'
+import { checkedTexts } from './texts/checkedTexts.ts'
 import { type LimitTexts, limitTexts } from './texts/limitTexts.ts'
 
 /** What an agent's loop judges and speaks with, beside its settings: functions, so the journal does not keep them. */
@@ -19,7 +20,10 @@ export interface PolicyInput {
 
 export const defaultPolicy: Policy = policyOf({})
 
-/** @throws MisuseError `invalid_limit` for a limit that is no function, or has the name of one that exists. */
+/**
+ * @throws MisuseError `invalid_limit` for a limit that is no function, or has the name of one that exists, and
+ * `invalid_texts` for texts that are not all there.
+ */
 export function policyOf({ texts = limitTexts.en, customLimits = {} }: PolicyInput): Policy {
   for (const [name, limit] of Object.entries(customLimits)) {
     if (limitNames.some((known) => known === name)) {
@@ -36,7 +40,7 @@ export function policyOf({ texts = limitTexts.en, customLimits = {} }: PolicyInp
     }
   }
   return {
-    texts,
+    texts: texts === limitTexts.en ? texts : checkedTexts(texts),
     customLimits: Object.entries(customLimits),
     toJSON: () => ({ customLimits: Object.keys(customLimits) }),
   }

@@ -4,9 +4,11 @@ import { capText } from '../messages/capText.ts'
 import { estimateTokens } from '../messages/estimateTokens.ts'
 import { withoutThoughts } from '../messages/jsonObjects.ts'
 import type { ReadResult } from '../messages/readJson.ts'
+import { soundReply } from '../messages/soundReply.ts'
 import type { Message } from '../messages/types.ts'
 import { usageOf } from '../messages/usage.ts'
 import type { Model, ModelRequest } from '../models/model.ts'
+import { within } from '../thenables.ts'
 import type { CompactIO } from './memory.ts'
 
 /** How often a model is asked before it is done without. */
@@ -37,7 +39,7 @@ export interface DigestTask<Value> {
 /** Asks a model for a digest, and once more where what came is of no use. Never throws for what the model does. */
 export async function digest<Value>(
   { model, task, material, read }: DigestTask<Value>,
-  { signal }: Pick<CompactIO, 'signal'>,
+  { signal, timeoutMs }: Pick<CompactIO, 'signal' | 'timeoutMs'>,
 ): Promise<Digest<Value>> {
   const spent: Spent[] = []
   let problem = ''
@@ -52,7 +54,8 @@ export async function digest<Value>(
       toolChoice: 'none',
     }
     try {
-      const reply = await model.generate(request, { signal })
+      const reply = soundReply(await ask(model, request, { signal, timeoutMs }))
+      if (reply === undefined) throw new Error(`the service of model "${model.id}" gave back no reply`)
       spent.push({ model: model.id, usage: usageOf(reply, request) })
       const result: ReadResult<Value> =
         reply.finish === 'length'
@@ -66,6 +69,22 @@ export async function digest<Value>(
     }
   }
   return { spent, value: undefined, problem }
+}
+
+/** Asks a model, and gives it up after a while: one that hangs must not be waited for with every step. */
+async function ask(
+  model: Model,
+  request: ModelRequest,
+  { signal, timeoutMs }: Pick<CompactIO, 'signal' | 'timeoutMs'>,
+): Promise<unknown> {
+  const own = new AbortController()
+  const late = (): Error => {
+    const error = new Error(`${model.id} did not answer within ${timeoutMs} ms`)
+    own.abort(error)
+    return error
+  }
+  const asked = model.generate(request, { signal: AbortSignal.any([signal, own.signal]) })
+  return within(timeoutMs, asked, late, signal)
 }
 
 /**

@@ -32,6 +32,8 @@ export interface Memory {
 export interface CompactIO extends MemoryFacts {
   /** Aborted when nobody wants the result any more. */
   readonly signal: AbortSignal
+  /** Milliseconds after which a model that is asked is given up: the agent's `modelTimeoutMs`. */
+  readonly timeoutMs: number
   /** The agent's own model, for memories that are given no other. */
   readonly agentModel: Model
 }

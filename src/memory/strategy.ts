@@ -28,12 +28,27 @@ export interface StrategyMemory extends Memory {
   view(transcript: readonly Message[], state?: unknown, facts?: MemoryFacts): readonly Message[]
 }
 
-/** A memory of one strategy. */
+const NO_VIEW =
+  'The narrow function of a strategy must return a View: the one that it is given, or view.from(…) and the like.'
+
+/**
+ * A memory of one strategy.
+ *
+ * @throws MisuseError `invalid_memory` for what has no `narrow`.
+ */
 export function memoryOf(strategy: Strategy): StrategyMemory {
+  if (typeof strategy?.narrow !== 'function') {
+    throw new MisuseError(
+      'invalid_memory',
+      'memoryOf needs a strategy: { narrow(view, state, facts) { … } }.',
+    )
+  }
   return {
     strategy,
     view(transcript, state, facts = memoryFacts(transcript)) {
-      return trim(strategy.narrow(View.of(transcript), state, facts), facts).toMessages()
+      const view = strategy.narrow(View.of(transcript), state, facts)
+      if (!(view instanceof View)) throw new MisuseError('invalid_memory', NO_VIEW)
+      return trim(view, facts).toMessages()
     },
     // What is never wanted need not be asked for with every step.
     ...(strategy.wantsCompaction === undefined

@@ -215,6 +215,7 @@ describe('a message is refused', () => {
     ['a message without text', { role: 'user', content: '' }, 'empty_input'],
     ['a message of the model', { role: 'assistant', content: 'hi' }, 'invalid_input'],
     ['nothing', undefined, 'invalid_input'],
+    ['a message whose content is no text', { role: 'user', content: 5 }, 'invalid_input'],
     ['what is not JSON', { role: 'user', content: 1n }, 'invalid_input'],
   ])('at once where it is %s', async (_what, message, code) => {
     const run = createAgent({ model: scriptedModel(['ok']) }).stream('go')

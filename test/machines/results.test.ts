@@ -50,7 +50,7 @@ function answerOf(brings: Brought, n: number): { readonly content: string; reado
   return { content: Array.from({ length: 40 }, (_, i) => `${topic}${i}`).join(' ') }
 }
 
-describe('the limits on what calls bring do what the model says', () => {
+describe('the limits on what calls bring do what the model says', { timeout: 120_000 }, () => {
   it('for every sequence of three steps of one call', async () => {
     for (const a of everyCall)
       for (const b of everyCall) for (const c of everyCall) await follow([[a], [b], [c]])

@@ -33,7 +33,7 @@ const rules: Readonly<Record<string, Rule>> = {
   agentAsTool: { values: ['errors', 'messages', 'tools', 'zod'], types: ['agent', 'machines', 'runtime'] },
   'ai-sdk': { values: ['errors', 'timeouts', 'messages', 'models'], types: ['@ai-sdk/provider'] },
   tools: { values: [...leaves, 'messages', 'zod'], types: seams },
-  memory: { values: ['errors', 'messages', 'node:'], types: [...seams, 'js-tiktoken'] },
+  memory: { values: ['errors', 'messages', 'thenables', 'node:'], types: [...seams, 'js-tiktoken'] },
   journal: { values: ['errors', 'version', 'messages', 'node:'], types: seams },
   sqlite: { values: ['errors', 'journal', 'node:'], types: ['sessions'] },
   postgres: { values: ['errors', 'journal', 'pg'], types: ['sessions'] },
@@ -43,7 +43,10 @@ const rules: Readonly<Record<string, Rule>> = {
   callModel: { values: [...parts, 'outputFormat'], types: ['agentMemory'] },
   agentMemory: { values: [...leaves, 'messages', 'memory'], types: [...seams] },
   services: { values: [...parts, 'callModel'] },
-  sessions: { values: ['errors', 'messages', 'journal', 'node:'], types: ['agent', 'machines', 'runtime'] },
+  sessions: {
+    values: ['errors', 'messages', 'journal', 'thenables', 'node:'],
+    types: ['agent', 'machines', 'runtime'],
+  },
   agent: {
     values: [
       ...parts,

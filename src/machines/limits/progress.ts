@@ -33,12 +33,13 @@ export function observeStep(
     return failures === progress.failures ? progress : { ...progress, failures }
   const { seen, repeated, broughtNews } = look(progress.seen, calls)
   const isStagnant = broughtNews === false
-  const stagnantSteps = isStagnant
-    ? progress.stagnantSteps + 1
-    : broughtNews === true
-      ? 0
-      : progress.stagnantSteps
-  return { seen, failures, stagnantSteps, isStagnant, repeated }
+  return { seen, failures, stagnantSteps: stagnantStepsAfter(progress, broughtNews), isStagnant, repeated }
+}
+
+/** A step that says nothing leaves the count as it is. */
+function stagnantStepsAfter({ stagnantSteps }: Progress, broughtNews: boolean | undefined): number {
+  if (broughtNews === undefined) return stagnantSteps
+  return broughtNews ? 0 : stagnantSteps + 1
 }
 
 /** Forgets what the last step did, for a reply without calls: its limits have spoken already. */

@@ -94,6 +94,31 @@ describe('what the model is told', () => {
     expect(model.requests[1]?.messages.at(-1)?.content).toBe('Be done.')
   })
 
+  it('is English where a text of one’s own throws, or is none', async () => {
+    const model = scriptedModel([adding, adding, adding, broken])
+    const warnings = {
+      ...limitTexts.en.warnings,
+      repeats: () => {
+        throw new Error('oops')
+      },
+    }
+    const texts = { ...limitTexts.en, warnings, noAnswer: () => undefined as never }
+    const outcome = expectAborted(await createAgent({ model, tools: [countingAdd()], texts }).run('go'))
+    expect(outcome.transcript[4]?.content).toContain('(Note: you have called add')
+    expect(outcome.partial).toContain('No answer was reached.')
+  })
+
+  it.each([
+    ['not all there', { closing: 'Be done.' }],
+    ['of another kind', { ...limitTexts.en, closing: () => 'Be done.' }],
+    ['without a warning', { ...limitTexts.en, warnings: {} }],
+    ['nothing', null],
+  ])('is refused at once where the texts are %s', (_what, texts) => {
+    expect(() => createAgent({ model: scriptedModel([]), texts: texts as never })).toThrow(
+      expect.objectContaining({ name: 'MisuseError', code: 'invalid_texts' }),
+    )
+  })
+
   it('has a text for every limit in both languages, with what it is about', () => {
     for (const texts of [limitTexts.en, limitTexts.zh]) {
       for (const [limit, say] of Object.entries(texts.warnings)) {

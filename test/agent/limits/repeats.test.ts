@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type AgentEvent, createAgent, defineTool, type Message, type Tool } from '../../../src/index.ts'
+import {
+  type AgentEvent,
+  createAgent,
+  defineTool,
+  type Message,
+  memoryJournal,
+  type Tool,
+} from '../../../src/index.ts'
 import { type ScriptedReply, type ScriptedStep, scriptedModel } from '../../../src/testing/index.ts'
 import { expectDone, expectSendable } from '../../support/outcome.ts'
 
@@ -113,7 +120,20 @@ describe('the same call with the same result', () => {
     expect(ran.outcome.steps).toBe(4)
   })
 
-  it('is found where it fails, or a person keeps refusing it', async () => {
+  it('is found where a person keeps refusing it', async () => {
+    const journal = memoryJournal()
+    const tools = [{ ...answering(['never']), needsApproval: true }]
+    const agent = createAgent({ model: scriptedModel([...times(3), 'closing']), tools, journal })
+    let outcome = await agent.run('go', { runId: 'r' })
+    for (let asked = 0; outcome.status === 'waiting'; asked++) {
+      expect(asked).toBeLessThan(3)
+      const decisions = outcome.approvals.map(({ callId }) => ({ callId, approved: false }))
+      outcome = await agent.resume('r', { decisions })
+    }
+    expect(expectDone(outcome).stoppedBy).toMatchObject({ limit: 'repeats', max: 3 })
+  })
+
+  it('is found where it fails', async () => {
     const steps = [looking({}, 'nope'), looking({}, 'nope')]
     const ran = await run([...steps, 'closing'], [], { repeats: { conclude: 2 } })
     expect(ran.outcome.stoppedBy?.limit).toBe('repeats')

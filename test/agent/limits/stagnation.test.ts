@@ -75,6 +75,27 @@ describe('steps that bring nothing new', () => {
     )
   })
 
+  it('are found where exactly four fifths of a result were seen, and not where it was less', async () => {
+    // 26 words are 24 runs of three; six more words make it 30, and seven more 31.
+    const search = (more: number): Tool =>
+      tool('search', (n) => (n === 0 ? words(0, 26) : `${words(0, 26)} ${words(1000 * n, more)}`))
+    const outcomeOf = async (more: number) =>
+      (await run([...calls('search', 4), 'closing'], [search(more)])).outcome
+    expect((await outcomeOf(6)).stoppedBy?.limit).toBe('stagnation')
+    expect((await outcomeOf(7)).stoppedBy).toBeUndefined()
+  })
+
+  it('are found in results of 24 words, and not in shorter ones', async () => {
+    const text = '今天白天晴转多云最高气温二十六度夜间多云最低十五度'.slice(0, 24)
+    const answering = (content: string): Tool => tool('search', () => content)
+    const outcomeOf = async (content: string) =>
+      (await run([...calls('search', 4), 'closing'], [answering(content)])).outcome
+    expect((await outcomeOf(text)).stoppedBy?.limit).toBe('stagnation')
+    expect((await outcomeOf(text.slice(1))).stoppedBy).toBeUndefined()
+    expect((await outcomeOf(words(0, 24))).stoppedBy?.limit).toBe('stagnation')
+    expect((await outcomeOf(words(0, 23))).stoppedBy).toBeUndefined()
+  })
+
   it('are found where different calls fail with the same error', async () => {
     const failing = tool('fail', () => {
       throw new Error('no')
