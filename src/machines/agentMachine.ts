@@ -70,7 +70,7 @@ export type AgentState =
   | 'parsing'
   | 'awaitingApproval'
   | 'executingTools'
-  | { observing: 'recording' | 'compacting' }
+  | { observing: 'recording' | 'compacting' | 'judging' }
   | { concluding: 'calling' | 'backingOff' }
   | 'done'
   | 'aborted'
@@ -83,7 +83,7 @@ export interface AgentStateSchema {
     parsing: object
     awaitingApproval: object
     executingTools: object
-    observing: { states: { recording: object; compacting: object } }
+    observing: { states: { recording: object; compacting: object; judging: object } }
     concluding: { states: { calling: object; backingOff: object } }
     done: object
     aborted: object
@@ -376,7 +376,12 @@ export function createAgentMachine(
         states: {
           recording: {
             entry: 'recordResults',
-            always: [{ guard: 'contextOverBudget', target: 'compacting' }, ...afterStep],
+            always: [
+              // A run that is over needs no room.
+              { guard: 'limitAborts', target: '#agent.aborted', actions: 'abortAfterLimit' },
+              { guard: 'contextOverBudget', target: 'compacting' },
+              ...afterStep.slice(1),
+            ],
           },
           compacting: {
             description: 'The memory makes room.',
@@ -390,16 +395,14 @@ export function createAgentMachine(
                   target: '#agent.aborted',
                   actions: [keepMemory, { type: 'abortExhausted', params: ({ event }) => event.output }],
                 },
-                {
-                  guard: 'limitAborts',
-                  target: '#agent.aborted',
-                  actions: [keepMemory, 'abortAfterLimit'],
-                },
-                { guard: 'limitConcludes', target: '#agent.concluding', actions: keepMemory },
-                { target: '#agent.thinking', actions: keepMemory },
+                { target: 'judging', actions: keepMemory },
               ],
-              onError: afterStep,
+              onError: 'judging',
             },
+          },
+          judging: {
+            description: 'Making room may have cost what was left.',
+            always: afterStep,
           },
         },
       },

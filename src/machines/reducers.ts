@@ -7,7 +7,7 @@ import type { AssistantMessage, UserMessage } from '../messages/types.ts'
 import type { AgentContext, OpenCall } from './context.ts'
 import type { Compaction, ModelTurn, ToolAnswer } from './effects.ts'
 import { hasCalls, isAnswer, isFinalAnswer, isRefused, limitConcludes } from './guards.ts'
-import { judge } from './limits/judge.ts'
+import { judge, judgeSpending } from './limits/judge.ts'
 import type { Verdict } from './limits/judgement.ts'
 import { lastOf } from './limits/ladder.ts'
 import { observeStep, withoutLastStep } from './limits/progress.ts'
@@ -90,7 +90,8 @@ export function recordCompaction(context: AgentContext, compaction: Compaction):
     context,
   )
   const { usage, usageByModel, cost } = spending
-  return { memory: compacted(context.memory, compaction), usage, usageByModel, cost }
+  const change = { memory: compacted(context.memory, compaction), usage, usageByModel, cost }
+  return { ...change, verdict: context.verdict ?? judgeSpending({ ...context, ...change }) }
 }
 
 export function abortExhausted(context: AgentContext, { exhausted }: Compaction): Change {
@@ -253,8 +254,8 @@ function denied({ reason }: Decision): ToolAnswer {
 
 /** Moves the results of the step into the transcript, in call order, and judges the run. */
 export function recordResults(context: AgentContext, elapsedMs: number = context.elapsedMs): Change {
-  // A run begins by observing what it was given.
-  if (context.step === 0) return {}
+  // A run begins by observing what it was given: the first request may cost too much already.
+  if (context.step === 0) return { verdict: judgeSpending(context) }
   const { calls } = context
   const progress = observeStep(context, calls)
   const shown = withRepeatWarnings(context, progress.repeated)

@@ -109,6 +109,8 @@ export class Driver {
   }
 
   async #take(event: RunEvent): Promise<void> {
+    // It settled while something was recorded that made the machine leave: nobody waits for it any more.
+    if ('place' in event && !this.#fold.pending.has(event.place)) return
     const at = Date.now()
     if (this.#record !== undefined) await this.#recordAll([{ type: 'event', at, event }])
     const before = this.#fold.snapshot

@@ -335,3 +335,50 @@ it('goes on in another run with outcome.memory, and refuses what is none', async
     code: 'invalid_input',
   })
 })
+
+describe('a budget of tokens', () => {
+  const costly = (inputTokens: number) =>
+    summary({
+      at: 1500,
+      keep: 500,
+      model: scriptedModel(Array(9).fill({ text: 'notes', usage: { inputTokens, outputTokens: 1 } })),
+    })
+
+  it('is judged again after a compaction has spent of it', async () => {
+    const model = scriptedModel([])
+    const agent = createAgent({
+      model,
+      memory: costly(50_000),
+      tokenCounter: characters,
+      limits: { tokens: 10_000 },
+    })
+    const outcome = expectAborted(await agent.run([...long(8), user('now?')]))
+    expect(outcome).toMatchObject({ reason: 'limit', stoppedBy: { limit: 'tokens' } })
+    expect(outcome.usage.inputTokens).toBe(50_000)
+    expect(model.requests).toHaveLength(0)
+  })
+
+  it('is judged before the first call', async () => {
+    const model = scriptedModel([])
+    const agent = createAgent({ model, limits: { tokens: 100 } })
+    const outcome = expectAborted(await agent.run('a long question '.repeat(500)))
+    expect(outcome).toMatchObject({ reason: 'limit', stoppedBy: { limit: 'tokens' } })
+    expect(model.requests).toHaveLength(0)
+  })
+
+  it('that is used up makes no room any more', async () => {
+    const summariser = scriptedModel(['notes'])
+    const memory = summary({ at: 1500, keep: 500, model: summariser })
+    const grown = 'word '.repeat(400)
+    const tool = { ...countingAdd(), run: () => grown }
+    const agent = createAgent({
+      model: scriptedModel([adding]),
+      memory,
+      tools: [tool],
+      tokenCounter: characters,
+      limits: { steps: { abort: 1 } },
+    })
+    expect(expectAborted(await agent.run('go')).stoppedBy?.limit).toBe('steps')
+    expect(summariser.requests).toHaveLength(0)
+  })
+})

@@ -15,7 +15,7 @@ describe('the edges of the agent', () => {
     expect(labels).toContain('model done')
     expect(labels).toContain('model failed [isRetryable]')
     expect(labels).toContain('tool done')
-    expect(labels).toContain('compact failed [limitConcludes]')
+    expect(labels).toContain('compact failed')
   })
 
   it('name what the transitions of a run name, so that a viewer can find them', () => {

@@ -323,7 +323,13 @@ export function specOf(bounds: Bounds): SpecMachine {
       },
       recording: {
         entry: 'judge',
-        always: [{ guard: () => bounds.isOverBudget, target: 'compacting' }, { target: 'leaving' }],
+        always: [
+          {
+            guard: ({ context }) => context.limit !== 'malformed' && bounds.isOverBudget,
+            target: 'compacting',
+          },
+          { target: 'leaving' },
+        ],
       },
       judging: { entry: 'judge', always: 'leaving' },
       compacting: {

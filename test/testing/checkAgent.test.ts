@@ -153,9 +153,9 @@ describe('checkAgent', () => {
       'executingTools → executingTools: DECIDE',
       // For actors that reject, which users may provide themselves.
       'executingTools → executingTools: tool failed',
-      'observing.compacting → aborted: compact failed [limitAborts]',
-      'observing.compacting → concluding: compact failed [limitConcludes]',
-      'observing.compacting → thinking: compact failed [else]',
+      'observing.compacting → observing.judging: compact failed',
+      // For compactions that cost more than is left.
+      'observing.judging → aborted: always [limitAborts]',
     ])
   })
 })

@@ -38,6 +38,20 @@ const endings: readonly Reaction[] = ['abort', 'conclude']
 
 const goesOn: Judged = { verdict: undefined, warnings: [] }
 
+/** Judges what a run has spent and is about to spend, where nothing else has happened in it. */
+export function judgeSpending(context: AgentContext): Verdict | undefined {
+  const judgements = [cost, tokens].flatMap((limit) => limit(context) ?? [])
+  for (const reaction of endings) {
+    const decisive = judgements.find((judgement) => judgement.reaction === reaction)
+    if (decisive !== undefined) return verdictOf(decisive)
+  }
+  return undefined
+}
+
+function verdictOf({ counted: _counted, ...verdict }: Judgement): Verdict {
+  return verdict
+}
+
 /**
  * Judges the run after a step. The strictest reaction decides. Pure and total, so that replay comes to the same verdict.
  *
@@ -54,8 +68,7 @@ export function judge(context: AgentContext, calls: readonly OpenCall[] = []): J
   for (const reaction of endings) {
     const decisive = judgements.find((judgement) => judgement.reaction === reaction)
     if (decisive === undefined) continue
-    const { counted: _counted, ...verdict } = decisive
-    return { verdict, warnings: [] }
+    return { verdict: verdictOf(decisive), warnings: [] }
   }
   return { verdict: undefined, warnings: judgements.map((judgement) => warningOf(context, judgement)) }
 }
