@@ -68,6 +68,7 @@ const soundness: Readonly<Record<string, ((entry: Fields) => boolean) | undefine
   Object.create(null) as object,
   {
     started: ({ input }) => isFields(input),
+    migrated: ({ input }) => isFields(input),
     resumed: () => true,
     intent: ({ place }) => typeof place === 'string',
     event: ({ event }) => isFields(event) && isSoundEvent(event),

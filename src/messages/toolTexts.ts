@@ -44,7 +44,10 @@ export interface ToolErrorFacts {
     /** What the tool threw, in words. */
     readonly problem: string
   }
-  in_doubt: NoFacts
+  in_doubt: {
+    /** What a person says of it. */
+    readonly reason?: string | undefined
+  }
 }
 
 type NoFacts = Readonly<Record<string, never>>
@@ -111,9 +114,9 @@ export const toolTexts: { readonly [Code in ToolErrorCode]: (facts: ToolErrorFac
     `${name === undefined ? '' : `${name} failed: `}${shorten(problem, SHOWN_PROBLEM)}\n` +
     'Change the arguments or go another way; the same call may fail again.',
 
-  in_doubt: () =>
+  in_doubt: ({ reason }) =>
     'The process stopped while this call ran, so it is unknown whether it had an effect. It was not run again.\n' +
-    'Check whether it did before you repeat it.',
+    (reason ? `A person says: ${reason}` : 'Check whether it did before you repeat it.'),
 }
 
 function namesOf(names: readonly string[]): string {

@@ -20,6 +20,7 @@ import type { AgentEvent, EventBody } from './events.ts'
 import type { Fold } from './fold.ts'
 import { InProcessHost, type Services } from './inProcessHost.ts'
 import { stateOf } from './pureMachine.ts'
+import type { Shutdown } from './shutdown.ts'
 
 /** A run that is ready to be driven. */
 export interface PreparedRun {
@@ -39,6 +40,8 @@ export interface ExecutionOptions<Output> {
   readonly signals: readonly (AbortSignal | undefined)[]
   readonly onEvent?: ((event: AgentEvent) => unknown) | undefined
   readonly tools: RunTools
+  /** Leads the run out of the process. */
+  readonly shutdown: Shutdown
   /** What of an event a watcher may see. */
   readonly redact?: ((event: AgentEvent) => AgentEvent | undefined) | undefined
   /** What the caller gives the tools of this run. */
@@ -75,6 +78,7 @@ export async function execute<Output>(
     host,
     record: journal && recorder(journal, run),
     observe,
+    shutdown: options.shutdown,
   })
   const signals = options.signals.filter((signal) => signal !== undefined && signal !== null)
   const cancel = (event: Event): void => host.cancel(cancellationOf(event.target as AbortSignal))

@@ -186,7 +186,7 @@ export function openSession<Output>(
       revision: record.revision + 1,
       messages: [...record.messages.filter(isSystem), ...outcome.transcript],
       memory: outcome.memory,
-      ...(outcome.status === 'waiting' ? { openRun: runId } : {}),
+      ...(isOpen(outcome) ? { openRun: runId } : {}),
     }
     await save(store, id, kept, outcome)
     return outcome
@@ -253,6 +253,11 @@ export function openSession<Output>(
       `A run of the session "${id}" is under way. Await it, or open the session with whenBusy: "queue".`,
     )
   }
+}
+
+/** Whether a run can still go on. */
+function isOpen(outcome: Outcome<unknown>): boolean {
+  return outcome.status === 'waiting' || (outcome.status === 'aborted' && outcome.reason === 'interrupted')
 }
 
 const UNREADABLE = new Set(['run_not_found', 'journal_mismatch', 'journal_invalid'])
