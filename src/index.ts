@@ -30,6 +30,7 @@ export type { Model, ModelIO, ModelRequest, ResponseFormat } from './models/mode
 export { ModelError, type ModelErrorCode } from './models/modelError.ts'
 export { type OpenAIChatOptions, openaiChat } from './models/openaiChat.ts'
 export { type OpenAIResponsesOptions, responses } from './models/openaiResponses.ts'
+export { type Difference, type DifferenceDetail, diff } from './runtime/diff.ts'
 export type { AgentEvent } from './runtime/events.ts'
 export type { Run } from './runtime/execute.ts'
 export { JournalMismatchError } from './runtime/journalMismatch.ts'
