@@ -1,30 +1,21 @@
 import { JournalError, messageOf } from '../errors.ts'
 import { type Fields, isFields } from '../messages/fields.ts'
 import type { JournalEntry } from './entry.ts'
+import { losslessText, readLossless } from './losslessJson.ts'
 
 /**
- * Entries as text. This is the one place where they become JSON, for our stores and for those of users: what an effect
- * settles with may hold values that JSON loses (the state of a user's memory, fields that a user's model adds to its
- * messages), and a run that is resumed has to see what the run saw that went before. Such a value is written as an object with
- * one key that begins with `$`; keys that begin so of themselves are written with one `$` more.
+ * An entry as text, for a store to keep: one line of JSON, in which Date, BigInt, Error, Map, Set and numbers such as
+ * Infinity survive.
  *
- * | value | written |
- * |--|--|
- * | `10n` | `{"$bigint":"10"}` |
- * | `NaN`, `Infinity`, `-Infinity` | `{"$number":"NaN"}` |
- * | a `Date` | `{"$date":1764536400000}` |
- * | a `Map`, a `Set` | `{"$map":[[key, value], …]}`, `{"$set":[…]}` |
- * | an `Error` | `{"$error":{"name":…,"message":…}}`, with its `cause` and those of its fields that are no objects, without its stack; it comes back as an `Error` of that name |
- *
- * Everything else is JSON as JavaScript writes it: functions are left out, other objects lose their class.
+ * @throws TypeError for a value that contains itself.
  */
-
-/** @throws TypeError for a value that contains itself. */
 export function entryText(entry: JournalEntry): string {
-  return JSON.stringify(entry, tagged)
+  return losslessText(entry)
 }
 
 /**
+ * The entry that `entryText` made a text of.
+ *
  * @param where Names the entry in the error: its run, and its position from 0 on.
  * @throws JournalError `journal_invalid` for text that was cut off, is no JSON or no entry, or is of a newer Loopchart.
  */
@@ -40,42 +31,42 @@ export function readEntry(
     })
   let entry: unknown
   try {
-    // Reading goes through each value a second time only where there is one to be restored.
-    entry = text.includes('"$') ? JSON.parse(text, restored) : JSON.parse(text)
+    entry = readLossless(text)
   } catch (cause) {
     throw invalid(`it is cut off or no JSON (${messageOf(cause)}).`, cause)
   }
-  if (!isFields(entry) || typeof entry['type'] !== 'string') throw invalid('it is no journal entry.')
-  const isSound = soundness[entry['type']]
-  if (isSound === undefined) {
+  if (!isFields(entry) || typeof entry.type !== 'string') throw invalid('it is no journal entry.')
+  const { type, version, at } = entry
+  if (!isKnown(type)) {
     throw invalid(
-      `this Loopchart knows no entry of type "${entry['type']}". A newer one has written it: update Loopchart.`,
+      `this Loopchart knows no entry of type "${type}". A newer one has written it: update Loopchart.`,
     )
   }
-  if (entry['type'] === 'started' && entry['version'] !== 1) {
+  if (type === 'started' && version !== 1) {
     throw invalid(
-      `it is of version ${String(entry['version'])}, and this Loopchart reads version 1. Update Loopchart.`,
+      `it is of version ${String(version)}, and this Loopchart reads version 1. Update Loopchart.`,
     )
   }
-  if (typeof entry['at'] !== 'number' || !isSound(entry)) {
-    throw invalid(`a part of the "${entry['type']}" entry is missing.`)
+  if (typeof at !== 'number' || !soundness[type](entry)) {
+    throw invalid(`a part of the "${type}" entry is missing.`)
   }
   return entry as unknown as JournalEntry
 }
 
 /** What the rest of Loopchart relies on, by type of entry. */
-const soundness: Readonly<Record<string, ((entry: Fields) => boolean) | undefined>> = Object.assign(
-  Object.create(null) as object,
-  {
-    started: ({ input }) => isFields(input),
-    migrated: ({ input }) => isFields(input),
-    resumed: () => true,
-    intent: ({ place }) => typeof place === 'string',
-    event: ({ event }) => isFields(event) && isSoundEvent(event),
-    waiting: () => true,
-    ended: ({ status }) => status === 'done' || status === 'aborted',
-  } satisfies Record<JournalEntry['type'], (entry: Fields) => boolean>,
-)
+const soundness: Readonly<Record<JournalEntry['type'], (entry: Fields) => boolean>> = {
+  started: ({ input }) => isFields(input),
+  migrated: ({ input }) => isFields(input),
+  resumed: () => true,
+  intent: ({ place }) => typeof place === 'string',
+  event: ({ event }) => isFields(event) && isSoundEvent(event),
+  waiting: () => true,
+  ended: ({ status }) => status === 'done' || status === 'aborted',
+}
+
+function isKnown(type: string): type is JournalEntry['type'] {
+  return Object.hasOwn(soundness, type)
+}
 
 function isSoundEvent({ type, place, error, decision }: Fields): boolean {
   switch (type) {
@@ -88,78 +79,4 @@ function isSoundEvent({ type, place, error, decision }: Fields): boolean {
     default:
       return type === 'cancelled'
   }
-}
-
-/** What JSON.stringify is to write instead of a value. `this` holds the value as it was before its toJSON was asked. */
-function tagged(this: unknown, key: string, json: unknown): unknown {
-  const value = (this as Fields)[key]
-  switch (typeof value) {
-    case 'bigint':
-      return { $bigint: String(value) }
-    case 'number':
-      return Number.isFinite(value) ? value : { $number: String(value) }
-    case 'object':
-      return value === null ? null : taggedObject(value, json)
-    default:
-      return json
-  }
-}
-
-function taggedObject(value: object, json: unknown): unknown {
-  if (value instanceof Date) return { $date: value.getTime() }
-  if (value instanceof Error) return { $error: errorFields(value) }
-  if (value instanceof Map) return { $map: [...value] }
-  if (value instanceof Set) return { $set: [...value] }
-  return isFields(json) && Object.keys(json).some(isMarked) ? renamed(json, (key) => `$${key}`) : json
-}
-
-/** Objects that an error carries may be anything, such as the request that failed, which contains itself. */
-function errorFields(error: Error): Fields {
-  const { name, message, cause } = error
-  const own = Object.entries(error).filter(
-    ([, value]) => typeof value !== 'object' && typeof value !== 'function',
-  )
-  return { ...Object.fromEntries(own), name, message, ...(cause === undefined ? {} : { cause }) }
-}
-
-/** Undoes `tagged`. Called from the inside out. */
-function restored(_key: string, value: unknown): unknown {
-  if (!isFields(value)) return value
-  const keys = Object.keys(value)
-  if (!keys.some(isMarked)) return value
-  const [tag = ''] = keys
-  const content = value[tag]
-  switch (tag) {
-    case '$bigint':
-      return BigInt(content as string)
-    case '$date':
-      return new Date(content as number)
-    case '$error':
-      return restoredError(content as Fields)
-    case '$number':
-      return Number(content)
-    case '$map':
-      return new Map(content as [unknown, unknown][])
-    case '$set':
-      return new Set(content as unknown[])
-    default:
-      return renamed(value, (key) => key.slice(1))
-  }
-}
-
-function restoredError(fields: Fields): Error {
-  const { message, name, cause, ...own } = fields
-  const error = new Error(String(message), 'cause' in fields ? { cause } : undefined)
-  Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
-  return Object.assign(error, own)
-}
-
-function isMarked(key: string): boolean {
-  return key.startsWith('$')
-}
-
-function renamed(object: Fields, rename: (key: string) => string): Fields {
-  return Object.fromEntries(
-    Object.entries(object).map(([key, value]) => [isMarked(key) ? rename(key) : key, value]),
-  )
 }

@@ -1,3 +1,4 @@
+import { losslessText, readLossless } from '../journal/losslessJson.ts'
 import type { MemoryState } from '../machines/memoryState.ts'
 import type { Message } from '../messages/types.ts'
 
@@ -26,18 +27,18 @@ export interface SessionStore {
   save(id: string, record: SessionRecord): boolean | Promise<boolean>
 }
 
-/** Sessions kept in this process. Records are stored as JSON text, so nobody can change what was saved. */
+/** Sessions kept in this process. Records are stored as text, so nobody can change what was saved. */
 export function memorySessions(): SessionStore {
   const records = new Map<string, string>()
   const load = (id: string): SessionRecord | undefined => {
     const text = records.get(id)
-    return text === undefined ? undefined : (JSON.parse(text) as SessionRecord)
+    return text === undefined ? undefined : (readLossless(text) as SessionRecord)
   }
   return {
     load,
     save(id, record) {
       if (record.revision !== (load(id)?.revision ?? 0) + 1) return false
-      records.set(id, JSON.stringify(record))
+      records.set(id, losslessText(record))
       return true
     },
   }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { posix } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { VERSION } from '../../src/version.ts'
 import { documents, entryPoints, filesIn, manifest, read, root, sourceOf } from './repository.ts'
 
 /** Where the links of a Markdown text lead that do not leave the repository. */
@@ -64,6 +65,10 @@ describe('the sources', () => {
 })
 
 describe('the package', () => {
+  it('says of itself the version that it has', () => {
+    expect(VERSION).toBe(manifest.version)
+  })
+
   it('offers nothing whose source does not exist', () => {
     const sources = [...entryPoints.map(({ source }) => source), ...Object.values(manifest.bin).map(sourceOf)]
     expect(sources.length).toBeGreaterThan(1)

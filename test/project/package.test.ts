@@ -27,6 +27,8 @@ const knownNames: Readonly<Record<string, string>> = {
   'loopchart/testing': 'scriptedModel',
   'loopchart/ai-sdk': 'aiSdkModel',
   'loopchart/mcp': 'mcpTools',
+  'loopchart/sqlite': 'sqliteStore',
+  'loopchart/postgres': 'postgresStore',
 }
 
 /** What a build needs; everything else of the repository stays out of it. */
@@ -124,13 +126,24 @@ describe('the packed package', () => {
       console.log(JSON.stringify(urls))
     `)
 
-  it('loads neither the openai package nor ranks of tokens before they are used', {
+  it('loads neither the openai package, nor a database, nor ranks of tokens before they are used', {
     timeout: CHILD_TIMEOUT_MS,
   }, async () => {
     const loaded = await loadedBy('loopchart.tokenCounter().atMost("hello")')
     expect(loaded).toContainEqual(expect.stringContaining('/node_modules/xstate/'))
     expect(loaded).not.toContainEqual(expect.stringContaining('/node_modules/openai/'))
     expect(loaded).not.toContainEqual(expect.stringContaining('/node_modules/js-tiktoken/'))
+    expect(loaded).not.toContainEqual(expect.stringMatching(/^node:sqlite$|\/node_modules\/pg/))
+  })
+
+  it('needs no database client until a store connects by itself', { timeout: CHILD_TIMEOUT_MS }, async () => {
+    const failure = await printedBy(`
+      const { postgresStore } = await import('loopchart/postgres')
+      const { journal } = postgresStore({ connectionString: 'postgres://nowhere' })
+      const { code, message } = await journal.load('r').catch((error) => error)
+      console.log(JSON.stringify({ code, message }))
+    `)
+    expect(failure).toEqual({ code: 'package_missing', message: expect.stringContaining('npm install pg') })
   })
 
   it('loads the ranks of the encoding that counts, and nothing else of js-tiktoken', {

@@ -33,13 +33,15 @@ const rules: Readonly<Record<string, Rule>> = {
   tools: { values: [...leaves, 'messages', 'zod'], types: seams },
   memory: { values: ['errors', 'messages', 'node:'], types: [...seams, 'js-tiktoken'] },
   journal: { values: ['errors', 'version', 'messages', 'node:'], types: seams },
+  sqlite: { values: ['errors', 'journal', 'node:'], types: ['sessions'] },
+  postgres: { values: ['errors', 'journal', 'pg'], types: ['sessions'] },
   runtime: { values: [...leaves, 'messages', 'machines', 'journal', 'xstate', 'node:'], types: seams },
   graph: { values: ['errors', 'messages', 'machines', 'xstate'], types: parts },
   outputFormat: { values: ['errors', 'messages', 'zod'], types: ['models'] },
   callModel: { values: [...parts, 'outputFormat'], types: ['agentMemory'] },
   agentMemory: { values: [...leaves, 'messages', 'memory'], types: [...seams] },
   services: { values: [...parts, 'callModel'] },
-  sessions: { values: ['errors', 'messages', 'node:'], types: ['agent', 'machines', 'runtime'] },
+  sessions: { values: ['errors', 'messages', 'journal', 'node:'], types: ['agent', 'machines', 'runtime'] },
   agent: {
     values: [
       ...parts,
