@@ -68,13 +68,14 @@ async function ask(
   io: ModelIO,
   { timeout, stop }: { readonly timeout: number; readonly stop: EffectIO['stop'] },
 ): Promise<unknown> {
-  return within(timeout, model.generate(request, io), () => {
+  const late = (): ModelError => {
     const error = new ModelError('timeout', `${model.id} did not answer within ${timeout} ms.`, {
       retryable: true,
     })
     stop?.(error)
     return error
-  })
+  }
+  return within(timeout, model.generate(request, io), late, io.signal)
 }
 
 function notAReply({ id }: Model): ModelError {

@@ -13,19 +13,27 @@ export function hush(value: unknown): void {
   if (isThenable(value)) Promise.resolve(value).catch(() => {})
 }
 
-/** The value of a promise, unless it takes longer than so many milliseconds: then it fails with what `late` makes. */
+/**
+ * The value of a promise, unless it takes longer than so many milliseconds: then it fails with what `late` makes.
+ *
+ * @param signal Aborted where nobody waits any more: the time is then not kept either.
+ */
 export async function within<Value>(
   ms: number,
   promise: PromiseLike<Value>,
   late = (): Error => new DOMException(`nothing came within ${ms} ms`, 'TimeoutError'),
+  signal?: AbortSignal,
 ): Promise<Value> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const tooLate = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(late()), ms)
   })
+  const forget = (): void => clearTimeout(timer)
+  signal?.addEventListener('abort', forget, { once: true })
   try {
     return await Promise.race([promise, tooLate])
   } finally {
-    clearTimeout(timer)
+    forget()
+    signal?.removeEventListener('abort', forget)
   }
 }
