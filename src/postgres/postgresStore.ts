@@ -60,6 +60,7 @@ class Database {
   readonly #isOurs: boolean
   #pool: Promise<PostgresPool> | undefined
   #migrated: Promise<void> | undefined
+  #isClosed = false
 
   constructor({ pool, connectionString }: PostgresStoreOptions) {
     if (pool === undefined && typeof connectionString !== 'string') {
@@ -89,7 +90,9 @@ class Database {
   }
 
   async close(): Promise<void> {
-    if (this.#isOurs && this.#pool !== undefined) await (await this.#pool).end()
+    if (!this.#isOurs || this.#isClosed) return
+    this.#isClosed = true
+    await (await this.#pool)?.end()
   }
 
   #connected(): Promise<PostgresPool> {

@@ -14,7 +14,7 @@ export interface SqliteStoreOptions {
 export interface SqliteStore {
   readonly journal: Journal
   readonly sessions: SessionStore
-  /** Closes the file. What is done with the store later fails. */
+  /** Closes the file, where it is open. What is done with the store later fails. */
   close(): void
 }
 
@@ -32,6 +32,8 @@ export function sqliteStore({ path }: SqliteStoreOptions): SqliteStore {
   return {
     journal: sqliteJournal(database),
     sessions: sqliteSessions(database),
-    close: () => database.close(),
+    close() {
+      if (database.isOpen) database.close()
+    },
   }
 }
