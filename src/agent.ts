@@ -10,7 +10,7 @@ import { type AgentFingerprint, fingerprintOf } from './journal/fingerprint.ts'
 import { type AgentMachine, createAgentMachine } from './machines/agentMachine.ts'
 import type { AgentInput, RunInput } from './machines/context.ts'
 import type { ToolAnswer } from './machines/effects.ts'
-import type { Outcome } from './machines/outcome.ts'
+import type { AbortReason, Outcome } from './machines/outcome.ts'
 import type { Decision } from './machines/reducers.ts'
 import { type Limits, type RunSettings, resolveSettings } from './machines/settings.ts'
 import { defaultMemory } from './memory/defaultMemory.ts'
@@ -441,8 +441,8 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
       lease = leases?.take(id)
       if (!mayTakeOver && (await lease?.isHeld) === false) throw runActive(id)
       const outcome = await execute(run, execution)
-      const isInterrupted = outcome.status === 'aborted' && outcome.reason === 'interrupted'
-      if (isInterrupted && journal !== undefined) shutdown.addInterrupted(id)
+      if (journal !== undefined && endedAs(outcome, 'interrupted')) shutdown.addInterrupted(id)
+      if (endedAs(outcome, 'journal_error')) lease?.abandon()
       return outcome
     } finally {
       unclaim?.()
@@ -536,6 +536,10 @@ type ModelEffect = Extract<Effect, { kind: 'callModel' }>
 function recordedBy(entries: readonly JournalEntry[]): AgentFingerprint | undefined {
   const start = entries.findLast((entry) => entry.type === 'started' || entry.type === 'migrated')
   return start?.agent
+}
+
+function endedAs(outcome: Outcome<unknown>, reason: AbortReason): boolean {
+  return outcome.status === 'aborted' && outcome.reason === reason
 }
 
 function runExists(id: string): MisuseError {
