@@ -72,7 +72,7 @@ class Forking {
     this.#shareSteps(first)
     if (!this.#isReached) throw this.#outOfRange(first)
     if (results !== undefined) this.#editStep(results)
-    return { entries: this.#kept, unstarted: this.#journal.unstarted }
+    return { entries: upToNow(this.#kept), unstarted: this.#journal.unstarted }
   }
 
   get #step(): number {
@@ -126,7 +126,11 @@ class Forking {
     for (const effect of this.#journal.fold.pending.values()) {
       const output = resultFor(effect, results)
       if (output === undefined) continue
-      this.#keep({ type: 'event', at: Date.now(), event: { type: 'settled', place: effect.place, output } })
+      this.#keep({
+        type: 'event',
+        at: this.#kept.at(-1)?.at ?? 0,
+        event: { type: 'settled', place: effect.place, output },
+      })
     }
     const unknown = Object.keys(results).filter((callId) => !this.#ran.has(callId))
     if (unknown.length > 0) {
@@ -171,6 +175,12 @@ class Forking {
       `The run "${runId}" can be forked at ${range}, not at ${String(at)}.${reason}`,
     )
   }
+}
+
+/** As though they had been written just now: the time since then is none of the fork's. */
+function upToNow(entries: readonly JournalEntry[]): readonly JournalEntry[] {
+  const since = Math.max(0, Date.now() - (entries.at(-1)?.at ?? 0))
+  return entries.map((entry) => ({ ...entry, at: entry.at + since }))
 }
 
 /** Where the agent's own steps begin: those from before a migration are another agent's. */

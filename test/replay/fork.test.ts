@@ -132,6 +132,18 @@ describe('a fork', () => {
     expect(keys).toEqual(['f/tool.1.0'])
   })
 
+  it('is as old as its own part of the run: time that has passed since then does not count', async () => {
+    const { entries } = await recordedRun()
+    const longAgo = entries.map((entry, i) => ({ ...entry, at: 1000 + 10 * i }))
+    const journal = await journalOf(longAgo)
+    const { agent } = forkingAgent(journal, ['ok'])
+    const before = Date.now()
+    await agent.fork('r', { at: 2, runId: 'f' })
+    const kept = await entriesOf(journal, 'f')
+    expect(kept[1]?.at).toBe((kept[0]?.at ?? 0) + 10)
+    expect(kept[0]?.at).toBeGreaterThanOrEqual(before - 10 * entries.length)
+  })
+
   it('of a run that still runs leaves that alone', async () => {
     const { entries } = await recordedRun()
     const journal = await journalOf(upTo(entries, (entry) => settledPlaces([entry]).includes('tool.1.1')))
