@@ -180,6 +180,8 @@ export function openSession<Output>(
     runId: string,
     outcome: Outcome<Output>,
   ): Promise<Outcome<Output>> {
+    // Who has taken the run up saves what comes of it.
+    if (outcome.status === 'aborted' && outcome.error?.code === 'run_lost') return outcome
     const { openRun: _ended, ...rest } = record
     const kept: SessionRecord = {
       ...rest,

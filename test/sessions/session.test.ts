@@ -238,6 +238,28 @@ describe('a session that was interrupted', () => {
     expect(await rejectionOf(session.resume())).toMatchObject({ code: 'no_open_run' })
   })
 
+  it('is saved by who took the run up, not by who lost it', async () => {
+    const [journal, sessions] = [memoryJournal(), memorySessions()]
+    const gate = deferred<string>()
+    const begun = deferred<void>()
+    const stuck: ScriptedStep = () => {
+      begun.resolve()
+      return gate.promise
+    }
+    const losing = createAgent({ model: scriptedModel([stuck]), journal, sessions }).session('s')
+    const lost = losing.run('1+2?', { runId: 'r' })
+    await begun.promise
+    const elsewhere = { journal: { ...journal }, sessions: { ...sessions } }
+    const letItLose: ScriptedStep = async () => {
+      gate.resolve('too late')
+      expect(expectAborted(await lost).error).toMatchObject({ code: 'run_lost' })
+      return 'three'
+    }
+    const taking = createAgent({ model: scriptedModel([letItLose]), ...elsewhere }).session('s')
+    expect(expectDone(await taking.resume()).output).toBe('three')
+    expect(contents(await losing.messages())).toEqual(['1+2?', 'three'])
+  })
+
   it('keeps the question where there is no journal', async () => {
     const { sessions } = await crashed(0)
     const model = scriptedModel(['fine'])
