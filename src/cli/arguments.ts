@@ -3,7 +3,7 @@ import { MisuseError, messageOf } from '../errors.ts'
 import type { RunStatus } from '../journal/entry.ts'
 
 /** The file that keeps runs, where none is named. */
-const DEFAULT_JOURNAL = '.loopchart/journal.db'
+const DEFAULT_JOURNAL = '.loopchart/runs.db'
 
 export const USAGE: string = `Usage:
   loopchart "question"     ask, and watch the loop work

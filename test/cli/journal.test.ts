@@ -180,7 +180,7 @@ describe('loopchart --journal', () => {
 
 describe('the words of the command line', () => {
   it.each([
-    [['runs'], { name: 'runs', limit: 20, journal: '.loopchart/journal.db' }],
+    [['runs'], { name: 'runs', limit: 20, journal: '.loopchart/runs.db' }],
     [['runs', '--status', 'waiting', '--limit', '3'], { name: 'runs', status: 'waiting', limit: 3 }],
     [['show', 'x', '--journal', 'a.db'], { name: 'show', runId: 'x', journal: 'a.db' }],
     [['diff', 'x', 'y'], { name: 'diff', runIds: ['x', 'y'] }],
