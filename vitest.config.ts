@@ -9,7 +9,7 @@ const config: ViteUserConfig = {
     ],
   },
   test: {
-    include: ['test/**/*.test.ts'],
+    include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
     testTimeout: 20_000,
   },
 }

@@ -255,6 +255,11 @@ export interface Agent<Output = string> {
   readonly machine: AgentMachine
   /** The tools for runs that start from now on; a run keeps those that it started with. */
   readonly tools: AgentTools
+  /**
+   * What the agent was made with, and the tools that it has now. For an agent that differs in one thing:
+   * `createAgent({ ...agent.options, model })`.
+   */
+  readonly options: AgentOptions<Output>
 }
 
 export interface AgentTools {
@@ -310,6 +315,9 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
   return {
     machine,
     tools: toolbox,
+    get options() {
+      return { ...options, tools: toolbox.given }
+    },
     async run(input, runOptions = {}) {
       const { runId = randomUUID() } = runOptions
       return launch(checkedInput(input), runId, executionOptions(runOptions))

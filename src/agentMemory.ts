@@ -131,12 +131,8 @@ export class AgentMemory {
         stop?.(error)
         return error
       }
-      const compacted = await within(
-        timeoutMs,
-        memory.compact(transcript.toArray(), state, io),
-        late,
-        io.signal,
-      )
+      const compacting = memory.compact(transcript.toArray(), state, io)
+      const compacted = await within(timeoutMs, compacting, late, io.signal)
       // It is journaled: what JSON would lose must be lost now, so that a replay sees the same.
       return { ...compacted, state: plain(compacted.state) }
     } catch (thrown) {

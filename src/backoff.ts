@@ -1,3 +1,5 @@
+import { environment } from './environment.ts'
+
 /** How waits between attempts grow. */
 export interface Backoff {
   /** The first wait is at most this long, each further one twice as long. Milliseconds. */
@@ -13,5 +15,5 @@ export interface Backoff {
  * @param failures How many attempts have failed: 1 before the first retry.
  */
 export function fullJitter(failures: number, { baseMs, capMs }: Backoff): number {
-  return Math.random() * Math.min(capMs, baseMs * 2 ** (failures - 1))
+  return environment().random() * Math.min(capMs, baseMs * 2 ** (failures - 1))
 }

@@ -1,18 +1,17 @@
-/**
- * Resolves after `ms` milliseconds, or rejects with the signal's reason when that is aborted. It uses the global
- * timer, so that a test's fake clock governs it; the one of `node:timers/promises` escapes fake clocks.
- */
+import { environment } from './environment.ts'
+
+/** Resolves after `ms` milliseconds, or rejects with the signal's reason when that is aborted. */
 export function delay(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
     const abort = (): void => {
-      clearTimeout(timer)
+      stopWaiting()
       reject(signal.reason)
     }
-    const timer = setTimeout(() => {
+    const stopWaiting = environment().after(ms, () => {
       signal.removeEventListener('abort', abort)
       resolve()
-    }, ms)
+    })
     signal.addEventListener('abort', abort, { once: true })
   })
 }

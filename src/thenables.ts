@@ -1,3 +1,5 @@
+import { environment } from './environment.ts'
+
 /** Whether a value is a promise, or behaves as one. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (
@@ -14,9 +16,8 @@ export function hush(value: unknown): void {
 }
 
 /**
- * The value of a promise, unless it takes longer than so many milliseconds: then it fails with what `late` makes.
- *
- * @param signal Aborted where nobody waits any more: the time is then not kept either.
+ * The value of a promise, unless it takes longer than so many milliseconds: then it fails with what `late` makes. Once
+ * the signal is aborted nobody waits any longer, and no timer is left.
  */
 export async function within<Value>(
   ms: number,
@@ -24,16 +25,22 @@ export async function within<Value>(
   late = (): Error => new DOMException(`nothing came within ${ms} ms`, 'TimeoutError'),
   signal?: AbortSignal,
 ): Promise<Value> {
-  let timer: ReturnType<typeof setTimeout> | undefined
+  let stopTimer: (() => void) | undefined
+  let stopListening: (() => void) | undefined
   const tooLate = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(late()), ms)
+    stopTimer = environment().after(ms, () => reject(late()))
   })
-  const forget = (): void => clearTimeout(timer)
-  signal?.addEventListener('abort', forget, { once: true })
+  const givenUp = new Promise<never>((_resolve, reject) => {
+    if (signal === undefined) return
+    const giveUp = (): void => reject(signal.reason)
+    if (signal.aborted) giveUp()
+    else signal.addEventListener('abort', giveUp, { once: true })
+    stopListening = () => signal.removeEventListener('abort', giveUp)
+  })
   try {
-    return await Promise.race([promise, tooLate])
+    return await Promise.race([promise, tooLate, givenUp])
   } finally {
-    forget()
-    signal?.removeEventListener('abort', forget)
+    stopTimer?.()
+    stopListening?.()
   }
 }

@@ -2,11 +2,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { main as compareMemories } from '../examples/compareMemories.ts'
 import { main as insideYourMachine } from '../examples/insideYourMachine.ts'
 import { main as liveActor } from '../examples/liveActor.ts'
 import { main as quickstart } from '../examples/quickstart.ts'
 import { main as resume } from '../examples/resume.ts'
 import { main as statelyInspector } from '../examples/statelyInspector.ts'
+import { read } from './project/repository.ts'
 
 const printed: string[] = []
 
@@ -24,6 +26,13 @@ describe('the example', () => {
   it('quickstart calls its tool and answers', async () => {
     await quickstart()
     expect(printed).toEqual(['calls get_weather {"city":"Paris"}', expect.stringContaining('21 °C')])
+  })
+
+  it('compareMemories prints the table of docs/memory.md', async () => {
+    await compareMemories()
+    expect(read('docs/memory.md')).toContain(
+      `<!-- printed by: node examples/compareMemories.ts -->\n${printed.join('\n')}\n<!-- end -->`,
+    )
   })
 
   it('liveActor shows the states of a live actor', async () => {

@@ -60,12 +60,12 @@ async function main(): Promise<number> {
       return lookAt(command)
     case 'resume':
     case 'fork':
-      return goOn(command)
+      return interruptibly((signal) => goOn(command, signal))
   }
 }
 
 function ask(options: AskOptions, question: string): Promise<number> {
-  return withSession(options, (session) => interruptibly((signal) => session.ask(question, signal)))
+  return interruptibly((signal) => withSession(options, (session) => session.ask(question, signal)))
 }
 
 function openChat(options: AskOptions): Promise<number> {
@@ -75,16 +75,14 @@ function openChat(options: AskOptions): Promise<number> {
   })
 }
 
-async function goOn(command: GoingOnCommand): Promise<number> {
+async function goOn(command: GoingOnCommand, signal: AbortSignal): Promise<number> {
   return withStore(await openExistingStore(command.journal), async (store) => {
     const { runId, entries } = await findRun(store.journal, command.runId)
     requireOwn(runId, entries, AGENT_NAME)
     return inSession(command, store, (session) =>
-      interruptibly((signal) =>
-        command.name === 'resume'
-          ? session.resume(runId, command.migrate, signal)
-          : session.fork(runId, forkOf(command), signal),
-      ),
+      command.name === 'resume'
+        ? session.resume(runId, command.migrate, signal)
+        : session.fork(runId, forkOf(command), signal),
     )
   })
 }

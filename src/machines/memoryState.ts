@@ -1,8 +1,10 @@
 import type { ModelReply } from '../messages/reply.ts'
 import type { Compaction, CountedTokens } from './effects.ts'
 
-/** What is reported for each token that was counted is believed between these bounds. */
+/** Who reports less for each token that was counted reports something else, such as what was not cached. */
 const LEAST_CALIBRATION = 1 / 2
+
+/** No more is made of a report than this. */
 const MOST_CALIBRATION = 3
 
 /**
@@ -32,8 +34,8 @@ export function calibrated(
   const { total, beside } = counted
   if (usage.estimated === true || !(usage.inputTokens > 0) || total === 0) return { ...memory, beside }
   const ratio = usage.inputTokens / total
-  const calibration = Math.min(MOST_CALIBRATION, Math.max(LEAST_CALIBRATION, ratio))
-  return { ...memory, beside, calibration }
+  if (ratio < LEAST_CALIBRATION) return { ...memory, beside }
+  return { ...memory, beside, calibration: Math.min(MOST_CALIBRATION, ratio) }
 }
 
 export function compacted(memory: MemoryState, { state, ceiling }: Compaction): MemoryState {

@@ -35,9 +35,13 @@ export function memoryOf(strategy: Strategy): StrategyMemory {
     view(transcript, state, facts = memoryFacts(transcript)) {
       return trim(strategy.narrow(View.of(transcript), state, facts), facts).toMessages()
     },
-    needsCompaction(transcript, state, facts) {
-      return wantsCompaction(strategy, View.of(transcript), state, facts)
-    },
+    // What is never wanted need not be asked for with every step.
+    ...(strategy.wantsCompaction === undefined
+      ? {}
+      : {
+          needsCompaction: (transcript, state, facts) =>
+            wantsCompaction(strategy, View.of(transcript), state, facts),
+        }),
     async compact(transcript, state, io) {
       const view = View.of(transcript)
       const wanted = wantsCompaction(strategy, view, state, io)
@@ -68,20 +72,24 @@ export function compose(...memories: readonly StrategyMemory[]): StrategyMemory 
   const strategies = memories.map(strategyOf)
   const statesOf = (state: unknown): readonly unknown[] => (Array.isArray(state) ? state : [])
 
+  const anyWants: NonNullable<Strategy['wantsCompaction']> = (view, state, facts) => {
+    const states = statesOf(state)
+    let shown = view
+    return strategies.some((strategy, i) => {
+      const before = shown
+      shown = strategy.narrow(before, given(states[i]), facts)
+      return strategy.wantsCompaction?.(before, given(states[i]), facts) ?? false
+    })
+  }
+
   return memoryOf({
     narrow(view, state, facts) {
       const states = statesOf(state)
       return strategies.reduce((shown, strategy, i) => strategy.narrow(shown, given(states[i]), facts), view)
     },
-    wantsCompaction(view, state, facts) {
-      const states = statesOf(state)
-      let shown = view
-      return strategies.some((strategy, i) => {
-        const before = shown
-        shown = strategy.narrow(before, given(states[i]), facts)
-        return strategy.wantsCompaction?.(before, given(states[i]), facts) ?? false
-      })
-    },
+    ...(strategies.every((strategy) => strategy.wantsCompaction === undefined)
+      ? {}
+      : { wantsCompaction: anyWants }),
     async compact(view, state, io) {
       const states = strategies.map((_, i) => given(statesOf(state)[i]))
       const problems: string[] = []

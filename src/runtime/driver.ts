@@ -1,3 +1,4 @@
+import { environment } from '../environment.ts'
 import { describeError, LoopchartError } from '../errors.ts'
 import type { JournalEntry, RunEvent, SettlingEvent } from '../journal/entry.ts'
 import type { Compaction, ModelTurn, ToolAnswer } from '../machines/effects.ts'
@@ -147,15 +148,12 @@ export class Driver {
   }
 
   /** While the agent is being closed, a run that another process can go on with finishes its step and begins no other. */
-  #mayStart({ kind }: Effect): boolean {
-    switch (this.#shutdown.stage) {
-      case 'open':
-        return true
-      case 'closing':
-        return kind === 'runTool' || this.#record === undefined
-      case 'over':
-        return false
-    }
+  #withoutLeft(effects: readonly Effect[]): readonly Effect[] {
+    const isOver = this.#shutdown.stage === 'over'
+    const mayStart = ({ kind }: Effect): boolean =>
+      !isOver && (kind === 'runTool' || this.#record === undefined)
+    for (const effect of effects) if (!mayStart(effect)) this.#left.add(effect.place)
+    return effects.filter(mayStart)
   }
 
   async #take(event: RunEvent): Promise<void> {
@@ -178,8 +176,7 @@ export class Driver {
   }
 
   async #startEffects(wanted: readonly Effect[]): Promise<void> {
-    const effects = wanted.filter((effect) => this.#mayStart(effect))
-    for (const effect of wanted) if (!effects.includes(effect)) this.#left.add(effect.place)
+    const effects = this.#shutdown.stage === 'open' ? wanted : this.#withoutLeft(wanted)
     await this.#recordIntents(effects)
     for (const effect of effects) {
       // The word to stop may have come meanwhile: what has not begun need not be stopped.
@@ -275,7 +272,7 @@ export class Driver {
   }
 
   #observeStart({ kind, place, input }: Effect): void {
-    this.#startedAt.set(place, performance.now())
+    this.#startedAt.set(place, environment().now())
     if (kind === 'callModel') {
       this.#shown = ''
       this.#observe?.({ type: 'model.started', place, closing: input.toolChoice === 'none' })
@@ -310,7 +307,7 @@ export class Driver {
   }
 
   #observeEnd({ kind, place, input }: Effect, event: SettlingEvent): void {
-    const now = performance.now()
+    const now = environment().now()
     const durationMs = now - (this.#startedAt.get(place) ?? now)
     this.#startedAt.delete(place)
     if (kind === 'callModel') {

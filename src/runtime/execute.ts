@@ -1,3 +1,4 @@
+import { environment } from '../environment.ts'
 import { messageOf } from '../errors.ts'
 import type { Cancellation, Journal } from '../journal/entry.ts'
 import type {
@@ -65,7 +66,7 @@ export async function execute<Output>(
   options: ExecutionOptions<Output>,
 ): Promise<Outcome<Output>> {
   const { services, journal, onEvent } = options
-  const startedAt = performance.now()
+  const startedAt = environment().now()
   const observe =
     onEvent &&
     ((body: EventBody) => notify(onEvent, { runId: run.id, at: Date.now(), ...body }, options.redact))
@@ -89,7 +90,7 @@ export async function execute<Output>(
     const { historyNotes: notes } = run.fold.snapshot.context
     if (notes.length > 0 && !run.resumed) observe?.({ type: 'history.repaired', notes })
     const ending = await driver.drive(withCancellation(run.from, signals))
-    const facts = { runId: run.id, durationMs: performance.now() - startedAt }
+    const facts = { runId: run.id, durationMs: environment().now() - startedAt }
     const outcome = withTokens({ ...facts, ...withOutput(ending, options.read) })
     // Watchers are shown a copy: what they, or redact, change of it is theirs.
     observe?.({ type: 'run.finished', outcome: { ...outcome } })

@@ -7,7 +7,7 @@ import { toolError } from '../messages/toolTexts.ts'
 import type { Message } from '../messages/types.ts'
 import { JournalFold } from './journalFold.ts'
 import { ledMachine, type Reading } from './ledMachine.ts'
-import { PureMachine } from './pureMachine.ts'
+import { PureMachine, stateOf } from './pureMachine.ts'
 
 /**
  * What a run has come to, as the input of a run that goes on from there: for an agent that would not have taken the
@@ -34,7 +34,10 @@ export function migratedInput(
   const begun = new Set(
     journal.inDoubt.flatMap(({ kind, input }) => (kind === 'runTool' ? [input.call.id] : [])),
   )
-  return inputOf(withoutOpenCalls(journal.fold.snapshot.context, begun))
+  const { context } = journal.fold.snapshot
+  // A step whose reply has not come is asked for anew, and does not count twice.
+  const isAsking = stateOf(journal.fold.snapshot).startsWith('thinking')
+  return inputOf(withoutOpenCalls(isAsking ? { ...context, step: context.step - 1 } : context, begun))
 }
 
 /** @param begun Ids of the calls that had begun and did not report. */

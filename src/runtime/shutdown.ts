@@ -1,3 +1,4 @@
+import { environment } from '../environment.ts'
 import { LoopchartError } from '../errors.ts'
 
 /**
@@ -61,9 +62,9 @@ export class Shutdown {
   async close(timeoutMs: number): Promise<void> {
     if (this.#stage === 'open') this.#change('closing')
     if (this.#inside === 0) this.#empty.resolve()
-    const timer = setTimeout(() => this.#change('over'), timeoutMs)
+    const stopTimer = environment().after(timeoutMs, () => this.#change('over'))
     await this.#empty.promise
-    clearTimeout(timer)
+    stopTimer()
   }
 
   #change(stage: ShutdownStage): void {

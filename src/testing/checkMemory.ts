@@ -5,11 +5,11 @@ import { memoryFacts, messageCounterOf } from '../memory/memoryFacts.ts'
 import { REQUEST_OVERHEAD } from '../memory/tokens/messageCounter.ts'
 import type { TokenCounter } from '../memory/tokens/tokenCounter.ts'
 import { findViolations, isSystem } from '../messages/invariants.ts'
-import { noUsage } from '../messages/reply.ts'
 import type { Message, SystemMessage } from '../messages/types.ts'
 import type { Model } from '../models/model.ts'
-import { seededRandom } from './random.ts'
+import { below, seededRandom } from './random.ts'
 import { randomTranscript } from './randomTranscript.ts'
+import { scribe } from './scribe.ts'
 
 export interface CheckMemoryOptions {
   /** How many conversations are made up. Default: 50. */
@@ -66,7 +66,7 @@ export async function checkMemory(
   const report = { conversations, requests: 0, exhausted: 0, compactions: 0 }
   for (let i = 0; i < conversations; i++) {
     const random = seededRandom(seed + i)
-    const transcript = frozen(randomTranscript(random, 1 + random.below(turns)))
+    const transcript = frozen(randomTranscript(random, 1 + below(random, turns)))
     for (const { memory, budget } of cases) {
       const check = new Conversation(memory, budget, options)
       try {
@@ -102,7 +102,7 @@ class Conversation {
   constructor(
     memory: Memory,
     budget: number | undefined,
-    { tokenCounter = byBytes, agentModel = briefModel }: CheckMemoryOptions,
+    { tokenCounter = byBytes, agentModel = scribe }: CheckMemoryOptions,
   ) {
     this.#memory = memory
     this.#budget = budget
@@ -198,20 +198,6 @@ function* requestsIn(transcript: readonly Message[]): Generator<number> {
   for (const [i, { role }] of transcript.entries()) {
     if (role === 'user' || (role === 'tool' && transcript[i + 1]?.role !== 'tool')) yield i + 1
   }
-}
-
-const briefModel: Model = {
-  id: 'brief',
-  generate() {
-    const text = '{"topic":"weather"}'
-    return Promise.resolve({
-      text,
-      toolCalls: [],
-      finish: 'stop',
-      usage: noUsage,
-      message: { role: 'assistant', content: text },
-    })
-  },
 }
 
 class BrokenPromise extends Error {

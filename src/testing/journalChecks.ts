@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { JournalError } from '../errors.ts'
 import type { Journal, JournalEntry, RunSummary } from '../journal/entry.ts'
-import { type Check, Findings } from './check.ts'
+import { type Check, Findings } from './storeCheck.ts'
 
 const find = new Findings('journal_check_failed')
 

@@ -1,5 +1,5 @@
 import type { Message, ToolCall } from '../messages/types.ts'
-import type { Random } from './random.ts'
+import { below, pick, type Random } from './random.ts'
 
 /** Texts of which conversations are made: several scripts, emoji, code, and nothing at all. */
 const TEXTS = [
@@ -21,10 +21,10 @@ export function randomTranscript(random: Random, turns: number): readonly Messag
   const messages: Message[] = []
   for (let turn = 0; turn < turns; turn++) {
     messages.push({ role: 'user', content: text(random, 3) })
-    const exchanges = random.below(4)
+    const exchanges = below(random, 4)
     for (let exchange = 0; exchange < exchanges; exchange++)
       messages.push(...exchangeOf(random, messages.length))
-    if (turn < turns - 1 && random.below(8) > 0)
+    if (turn < turns - 1 && below(random, 8) > 0)
       messages.push({ role: 'assistant', content: text(random, 4) })
   }
   return messages
@@ -32,14 +32,14 @@ export function randomTranscript(random: Random, turns: number): readonly Messag
 
 function exchangeOf(random: Random, position: number): readonly Message[] {
   const calls = Array.from(
-    { length: 1 + random.below(3) },
+    { length: 1 + below(random, 3) },
     (_, i): ToolCall => ({
       id: `call_${position}_${i}`,
       type: 'function',
       function: { name: 'look_up', arguments: JSON.stringify({ query: text(random, 1), page: i }) },
     }),
   )
-  const content = random.below(3) === 0 ? text(random, 1) : null
+  const content = below(random, 3) === 0 ? text(random, 1) : null
   return [
     { role: 'assistant', content, tool_calls: calls },
     ...calls.map(({ id }): Message => ({ role: 'tool', tool_call_id: id, content: result(random) })),
@@ -47,7 +47,7 @@ function exchangeOf(random: Random, position: number): readonly Message[] {
 }
 
 function result(random: Random): string {
-  switch (random.below(8)) {
+  switch (below(random, 8)) {
     case 0:
       return ''
     case 1:
@@ -60,5 +60,5 @@ function result(random: Random): string {
 }
 
 function text(random: Random, most: number): string {
-  return Array.from({ length: 1 + random.below(most) }, () => random.pick(TEXTS)).join(' ')
+  return Array.from({ length: 1 + below(random, most) }, () => pick(random, TEXTS)).join(' ')
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { SessionRecord, SessionStore } from '../sessions/sessionStore.ts'
-import { type Check, Findings } from './check.ts'
+import { type Check, Findings } from './storeCheck.ts'
 
 const find = new Findings('session_store_check_failed')
 

@@ -1,5 +1,6 @@
 import { type Backoff, fullJitter } from '../backoff.ts'
 import { delay } from '../delay.ts'
+import { environment } from '../environment.ts'
 import { messageOf } from '../errors.ts'
 import { capText } from '../messages/capText.ts'
 import { addUsage, noUsage, type Usage } from '../messages/reply.ts'
@@ -141,14 +142,14 @@ async function runRaced(tool: Tool, args: unknown, context: ToolContext): Promis
 function race(tool: Tool, running: PromiseLike<unknown>, stopper: Stopper): Promise<Attempt> {
   return new Promise((resolve) => {
     const settle = (attempt: Attempt): void => {
-      clearTimeout(timer)
+      stopTimer()
       stopper.dispose()
       resolve(attempt)
     }
-    const timer = setTimeout(() => {
+    const stopTimer = environment().after(tool.timeoutMs, () => {
       stopper.stop(new DOMException(`${tool.name} took too long`, 'TimeoutError'))
       settle({ result: timedOut(tool) })
-    }, tool.timeoutMs)
+    })
     stopper.onStop(() => settle({ result: cancelled(tool, true) }))
     Promise.resolve(running).then(
       (value) => settle(succeeded(tool, value)),

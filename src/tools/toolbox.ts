@@ -32,6 +32,11 @@ export class Toolbox {
     this.#tools = toolsByName(typeof tools === 'function' ? [] : tools)
   }
 
+  /** What an agent would be given to have the same tools. */
+  get given(): ToolsOption {
+    return this.#choose ?? [...this.#tools.values()]
+  }
+
   get names(): readonly string[] {
     return [...this.#tools.keys()]
   }

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { type AgentEvent, createAgent, defineTool, ModelError } from '../../src/index.ts'
 import { HANG, scriptedModel } from '../../src/testing/index.ts'
@@ -34,6 +34,16 @@ describe('aborting', () => {
       ['tool', '3'],
     ])
     expectSendable(outcome)
+  })
+
+  it('leaves no timer running for a model that is deaf', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const agent = createAgent({ model: scriptedModel([HANG]) })
+    const { outcome } = await abortOn((event) => event.type === 'model.started', agent)
+    expect(outcome.reason).toBe('cancelled')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(vi.getTimerCount()).toBe(0)
   })
 
   it('lets the conversation go on', async () => {

@@ -272,7 +272,7 @@ describe('calibration', () => {
   it('is bounded, whatever a provider reports', async () => {
     for (const [reported, believed] of [
       [10_000_000, 3],
-      [1, 0.5],
+      [1, 1],
     ] as const) {
       const model = scriptedModel([{ text: 'ok', usage: { inputTokens: reported, outputTokens: 1 } }])
       const agent = createAgent({ model, memory: tokenBudget(1500), tokenCounter: characters })

@@ -167,11 +167,12 @@ describe('a run that is killed', () => {
   })
 })
 
-/** Does something for each number below a bound, so many at once. */
+/** Does something for each number below a bound, so many at once. Fails once none of them is under way any more. */
 async function pooled(places: number, bound: number, act: (n: number) => Promise<void>): Promise<void> {
   let next = 0
   const worker = async (): Promise<void> => {
     while (next < bound) await act(next++)
   }
-  await Promise.all(Array.from({ length: places }, worker))
+  const workers = await Promise.allSettled(Array.from({ length: places }, worker))
+  for (const result of workers) if (result.status === 'rejected') throw result.reason
 }

@@ -36,6 +36,7 @@ function opened(connectionString: string): PostgresStore {
 
 async function poolOf(connectionString: string): Promise<pg.Pool> {
   const pool = new pg.Pool({ connectionString })
+  pool.on('error', () => {})
   onTestFinished(() => pool.end())
   return pool
 }

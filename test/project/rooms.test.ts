@@ -11,16 +11,17 @@ interface Rule {
 }
 
 const seams = ['machines', 'models', 'tools', 'memory', 'journal']
-const leaves = ['errors', 'timeouts', 'delay', 'backoff', 'thenables', 'version']
+const leaves = ['errors', 'timeouts', 'delay', 'backoff', 'thenables', 'environment', 'version']
 const parts = [...leaves, 'messages', ...seams, 'runtime']
 
 /** What each room may know. A room is a folder of src/, or a file directly in it. */
 const rules: Readonly<Record<string, Rule>> = {
   errors: { values: [] },
-  delay: { values: [] },
-  backoff: { values: [] },
-  thenables: { values: [] },
   version: { values: [] },
+  environment: { values: ['node:'] },
+  delay: { values: ['environment'] },
+  backoff: { values: ['environment'] },
+  thenables: { values: ['environment'] },
   checkDecisions: { values: ['errors', 'messages', 'runtime'], types: ['machines', 'tools'] },
   timeouts: { values: ['errors'] },
   checks: { values: ['errors', 'machines'], types: ['agent', 'messages'] },

@@ -138,6 +138,14 @@ describe('migrating', () => {
     expect(new Set(places).size).toBe(places.length)
   })
 
+  it('asks anew for a step whose reply had not come, and counts it once', async () => {
+    const journal = await compactedRun()
+    const asked = upTo(await entriesOf(journal), (entry) => settledPlaces([entry]).includes('compact.1'))
+    const { agent } = otherAgent(await journalOf(asked), ['three'])
+    const outcome = expectDone(await agent.resume('r', { migrate: true }))
+    expect(outcome).toMatchObject({ steps: 2, toolCalls: { total: 1, failed: 0 } })
+  })
+
   it('is recorded, so that the run can be resumed by the new agent as any other', async () => {
     const journal = await compactedRun()
     const first = otherAgent(journal, [addAgain, 'four'])

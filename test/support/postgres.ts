@@ -1,5 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { chown, cp, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -48,7 +49,11 @@ export async function startPostgres({ fsync = false }: PostgresOptions = {}): Pr
       stdio: ['ignore', 'ignore', 'pipe'],
       ...as,
     })
-    const kill = (): void => void server.kill('SIGKILL')
+    // Whoever forgets to stop it, or fails before, leaves nothing behind.
+    const kill = (): void => {
+      server.kill('SIGKILL')
+      rmSync(folder, { recursive: true, force: true })
+    }
     process.once('exit', kill)
     await ready(server)
     return {

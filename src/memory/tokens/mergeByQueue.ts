@@ -29,8 +29,9 @@ export function mergeByQueue(vocabulary: Vocabulary, bytes: Uint8Array, length: 
   let parts = length
   while (queue.size > 0) {
     const key = queue.pop()
-    const at = key % POSITIONS
-    if (ranks[at] !== (key - at) / POSITIONS) continue
+    const rank = Math.floor(key / POSITIONS)
+    const at = key - rank * POSITIONS
+    if (ranks[at] !== rank) continue
     const joined = next[at] ?? length
     const after = next[joined] ?? length
     ranks[joined] = NO_RANK

@@ -10,7 +10,7 @@ import { type CountText, valueTokens } from './valueTokens.ts'
 const MESSAGE_OVERHEAD = 3
 const NAME_OVERHEAD = 1
 
-/** What surrounds a call. OpenAI publishes no figure: this is what surrounds a message. */
+/** What surrounds a call: the same source gives no figure, so it is taken for a message. */
 const CALL_OVERHEAD = 3
 
 /** Entries of the fields of `KEPT_FIELDS` that say what content and calls of the message say already. */
@@ -18,7 +18,7 @@ const SAID_ALREADY: ReadonlySet<unknown> = new Set(['message', 'function_call', 
 
 /**
  * Tokens of a message: role, content, name, calls, and whatever a provider has added, as JSON text. Ids are not
- * counted: they tie results to calls, and models do not read them. What is no message costs what surrounds one.
+ * counted: they only tie results to calls. What is no message costs what surrounds one.
  */
 export function messageTokens(message: unknown, countText: CountText): number {
   const { role, content, name, tool_calls: calls, tool_call_id: _, ...extras } = fieldsOf(message)

@@ -33,9 +33,14 @@ const shortTexts = fc
   )
   .filter((text) => !WRONG_IN_JS_TIKTOKEN.test(text))
 
+const repeated = fc.oneof(
+  fc.string({ unit: fc.constantFrom(...'abcAB中国の가д'), minLength: 1, maxLength: 12 }),
+  fc.constantFrom('a', 'er', 'the', 'ing', 'tion', '中国', '==', ' '),
+)
+
 /** Texts with one long piece, which is merged in another way than short ones. */
 const longPieces = fc
-  .tuple(fc.string({ unit: fc.constantFrom(...'abcAB中国の가д'), minLength: 1, maxLength: 12 }), fc.nat(60))
+  .tuple(repeated, fc.integer({ min: 40, max: 80 }))
   .map(([unit, times]) => unit.repeat(times))
 
 describe.each(encodings)('countTokens with $encoding', ({ encoding, model }) => {

@@ -262,7 +262,7 @@ describe('MessageCounter.tools', () => {
   })
 
   it('counts a line for each tool, and what surrounds all of them once', () => {
-    const empty = tool({ type: 'object', properties: {} })
+    const empty = tool({ $schema: 'https://json-schema.org', type: 'object', properties: {} })
     expect(tokens(empty)).toBe(bare)
     expect(tokens(empty, empty)).toBe(bare + 7 + 9)
   })
