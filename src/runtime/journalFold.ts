@@ -96,7 +96,6 @@ export class JournalFold {
 
   #begin({ input, agent }: Extract<JournalEntry, { type: 'started' | 'migrated' }>): Progress {
     this.#recordedBy = agent
-    this.#begun.clear()
     this.#fold = new Fold(this.#machine, input, this.#options.watched)
     return this.#fold.beginning
   }

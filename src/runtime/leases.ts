@@ -11,7 +11,7 @@ const RELEASE_MS = 1000
 export interface Lease {
   /** Whether it was had at once; `false` where another process is believed to be at work on the run. */
   readonly isHeld: Promise<boolean>
-  /** Lets it run out by itself: a store that has failed is not asked for more. */
+  /** From now on it is left to run out by itself: a store that has failed is not asked for more. */
   abandon(): void
   /** Gives it up, within a second whatever the store does. Never rejects. */
   release(): Promise<void>
@@ -42,10 +42,7 @@ export class Leases {
     timer.unref?.()
     const lease: Lease = {
       isHeld: last,
-      abandon: () => {
-        clearInterval(timer)
-        this.#held.delete(runId)
-      },
+      abandon: () => void this.#held.delete(runId),
       release: async () => {
         clearInterval(timer)
         try {

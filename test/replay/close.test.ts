@@ -52,6 +52,10 @@ async function summaryOf(journal: Journal, runId = 'r') {
 }
 
 describe('an agent that is closed', () => {
+  it('is closed at once where nothing is under way', async () => {
+    expect(await createAgent({ model: scriptedModel([]) }).close()).toEqual({ interrupted: [] })
+  })
+
   it('takes no more runs', async () => {
     const journal = memoryJournal()
     const agent = createAgent({ model: scriptedModel(['ok']), journal })
@@ -139,6 +143,8 @@ describe('an agent that is closed', () => {
   })
 
   it('does not wait for a back-off, which goes on elsewhere', async () => {
+    // The time stands still.
+    vi.useFakeTimers()
     const journal = memoryJournal()
     const busy = new ModelError('overloaded', 'busy', { retryable: true, retryAfterMs: 25_000 })
     const agent = createAgent({ model: scriptedModel([busy]), journal })

@@ -229,6 +229,48 @@ describe('the lease on a run', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  it('is not given up for a run that has been taken up again meanwhile', async () => {
+    const first = Promise.withResolvers<boolean>()
+    const told: string[] = []
+    const kept = memoryJournal()
+    const journal = journalThat({
+      ...kept,
+      lease: () => (told.push('lease') === 1 ? first.promise : true),
+      release: () => void told.push('release'),
+    })
+    const approve = { ...countingAdd(), needsApproval: true }
+    const calls: ScriptedStep = { calls: [{ name: 'add', arguments: { a: 1, b: 2 }, id: 'x' }] }
+    const agent = createAgent({ model: scriptedModel([calls, HANG]), tools: [approve], journal })
+    await agent.run('go', { runId: 'r' })
+    const controller = new AbortController()
+    const decisions = [{ callId: 'x', approved: true }]
+    const resumed = agent.resume('r', { decisions, signal: controller.signal })
+    await vi.waitFor(() => expect(told).toEqual(['lease', 'lease']))
+    first.resolve(true)
+    await new Promise(setImmediate)
+    expect(told).toEqual(['lease', 'lease'])
+    controller.abort()
+    await resumed
+    await vi.waitFor(() => expect(told.at(-1)).toBe('release'))
+  })
+
+  it('is left to run out where the store has failed, which is not asked for more', async () => {
+    vi.useFakeTimers()
+    const told: string[] = []
+    const journal = journalThat({
+      append: () => {
+        throw new Error('disk full')
+      },
+      lease: () => told.push('lease') > 0,
+      release: () => void told.push('release'),
+    })
+    const outcome = await createAgent({ model: scriptedModel([]), journal }).run('go')
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(outcome).toMatchObject({ reason: 'journal_error' })
+    expect(told).toEqual(['lease'])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   it('stands in nobody’s way where the store cannot keep it', async () => {
     const fails = (): never => {
       throw new Error('no such table')

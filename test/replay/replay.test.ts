@@ -114,6 +114,40 @@ describe('a replay', () => {
     expect(replay(await entriesOf(journal)).entries.map(({ state }) => state)).toEqual(states)
   })
 
+  it('asks the agent where the journal breaks off and does not tell', async () => {
+    const memory: Memory = {
+      view: turns(6).view,
+      needsCompaction: ({ length }) => length === 3,
+      compact: () => new Promise(() => {}),
+    }
+    const add: ScriptedStep = { calls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }
+    const controller = new AbortController()
+    const agent = createAgent({
+      model: scriptedModel([add]),
+      tools: [countingAdd()],
+      memory,
+      journal: memoryJournal(),
+    })
+    await agent.run('go', {
+      runId: 'r',
+      signal: controller.signal,
+      onEvent: ({ type }) => type === 'compaction.started' && controller.abort(),
+    })
+    const { entries } = await agent.replay('r')
+    expect(entries.slice(-3).map(({ state }) => state)).toEqual([
+      'observing.compacting',
+      'aborted',
+      'aborted',
+    ])
+    const alone = replay(entries.map(({ entry }) => entry))
+    expect(alone.entries.slice(-3).map(({ state }) => state)).toEqual([
+      'thinking.calling',
+      'aborted',
+      'aborted',
+    ])
+    expect(alone.ending).toMatchObject({ status: 'aborted', reason: 'cancelled' })
+  })
+
   it('says what is wrong with what is no journal', async () => {
     const { entries } = await recordedRun()
     expect(() => replay([])).toThrow('does not begin with "started"')

@@ -92,6 +92,12 @@ describe('an agent that works otherwise than the one that recorded a run', () =>
       journal: await journalOf(longer),
     })
     await expect(agent.resume('r', { migrate: true })).rejects.toMatchObject({ code: 'journal_mismatch' })
+    const endedEarly = [...entries.slice(0, 2), ...entries.slice(-1)]
+    const other = createAgent({ model, tools: [countingAdd()], journal: await journalOf(endedEarly) })
+    await expect(other.resume('r', { migrate: true })).rejects.toMatchObject({
+      recorded: 'the end of the run (done)',
+      asked: ['tool.1.0', 'tool.1.1'],
+    })
     expect(model.requests).toEqual([])
   })
 })
@@ -264,6 +270,13 @@ describe('a tool call in doubt', () => {
     const { agent, runs } = bookingAgent(await diedBooking(), true)
     expectDone(await agent.resume('r', { inDoubt: 'ask' }))
     expect(runs).toHaveLength(1)
+  })
+
+  it('of an idempotent tool does not run again where a person says so', async () => {
+    const { agent, runs } = bookingAgent(await diedBooking(), true)
+    const decisions = [{ callId: 's', approved: false, inDoubt: true }] as const
+    expectDone(await agent.resume('r', { decisions }))
+    expect(runs).toEqual([])
   })
 
   it('takes a decision on exactly the call that was shown, with its own arguments', async () => {
