@@ -106,6 +106,9 @@ export function parseCommand(argv: readonly string[]): Command {
   if (stray !== undefined) {
     throw new MisuseError('usage', `--${stray} is for loopchart ${OWNERS[stray]}. See loopchart --help.`)
   }
+  if (command !== undefined && command.name !== 'fork' && command.steps !== undefined) {
+    throw new MisuseError('usage', `--steps is not for ${command.name}: a run keeps the limits that it began with.`)
+  }
   if (command !== undefined) return command
   if (positionals.length === 0) return { name: 'chat', ...options }
   const question = positionals.join(' ').trim()
