@@ -1,53 +1,103 @@
-// Breaks guards, limits and reducers of the chart one at a time, in a copy, and shows whether the path tests notice.
+// Breaks guards, limits, reducers and the chart one at a time, in a copy, and shows whether the tests notice.
 //
-//   npm run mutants
+//   npm run mutants                  all, some twenty minutes
+//   npm run mutants -- budget seen   only those in files whose names hold one of these words
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-
-interface Mutant {
-  readonly file: string
-  readonly from: string
-  readonly to: string
-}
-
-const guards = (from: string, to: string): Mutant => ({ file: 'src/machines/guards.ts', from, to })
-const limits = (from: string, to: string): Mutant => ({ file: 'src/machines/limits.ts', from, to })
-const reducers = (from: string, to: string): Mutant => ({ file: 'src/machines/reducers.ts', from, to })
-const openCalls = (from: string, to: string): Mutant => ({ file: 'src/machines/openCalls.ts', from, to })
-const chart = (from: string, to: string): Mutant => ({ file: 'src/machines/agentMachine.ts', from, to })
-
-const mutants: readonly Mutant[] = [
-  guards('attempt <= settings.modelRetries', 'attempt < settings.modelRetries'),
-  guards('describeError(thrown).retryable', 'true'),
-  guards("reply.finish === 'content_filter' ||", 'false ||'),
-  guards('return calls.length > 0', 'return calls.length > 1'),
-  guards("reply.text.trim() !== '' &&\n    reply.finish !== 'length' &&", ''),
-  guards("return !calls.some((open) => open.approval === 'pending')", 'return true'),
-  guards('calls.every((open)', 'calls.some((open)'),
-  guards("return verdict?.reaction === 'conclude'", 'return false'),
-  guards("return verdict?.reaction === 'abort'", 'return false'),
-  guards("reply.finish !== 'content_filter' && reply.text.trim() !== ''", 'true'),
-  limits('replies >= limits.malformed', 'replies > limits.malformed'),
-  limits('failures >= limits.errorStreak', 'failures > limits.errorStreak'),
-  limits('step >= limits.steps', 'step > limits.steps'),
-  limits('[malformed, errorStreak, steps]', '[steps, malformed, errorStreak]'),
-  reducers('if (error === undefined) return 0', 'if (error === undefined) return streak'),
-  reducers("error === 'denied' ? streak : streak + 1", 'streak + 1'),
-  reducers("isWhole && reply.finish !== 'length' ? 0", 'isWhole ? 0'),
-  reducers('if (isRefused(next)) return { ...received, calls: [] }', ''),
-  openCalls("if (open.approval !== 'pending' && open.started !== true)", 'if (open.started !== true)'),
-  openCalls('open.sequential === true && isWaitedFor', 'false'),
-  openCalls('    if (open.sequential === true) break\n  }', '  }'),
-  openCalls('if (first !== undefined)', 'if (false)'),
-  chart('CANCEL: { target', 'IGNORED: { target'),
-  chart("target: 'calling', actions: 'beginNextAttempt'", "target: 'calling'"),
-  chart("exit: 'stopTools',", ''),
-]
+import { boundaryMutants, guardMutants, handMade, type Mutant, missingLimits } from './mutantsOf.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+const source = (file: string): string => readFileSync(join(root, file), 'utf8')
+const machines = (name: string): string => `src/machines/${name}.ts`
+const limits = (name: string): string => machines(`limits/${name}`)
+
+const compared = [
+  machines('guards'),
+  machines('openCalls'),
+  ...['ladder', 'repeats', 'errorStreak', 'budget', 'seen'].map(limits),
+]
+
+/** By hand: what no pattern finds. */
+const changes: readonly (readonly [file: string, from: string, to: string])[] = [
+  [machines('guards'), 'describeError(thrown).retryable', 'true'],
+  [machines('guards'), "reply.finish === 'content_filter' ||", 'false ||'],
+  [machines('guards'), "reply.text.trim() !== '' &&\n    reply.finish !== 'length' &&", ''],
+  [machines('guards'), '&& context.sent.length === 0', ''],
+  [machines('guards'), "reply.finish !== 'content_filter' && reply.text.trim() !== ''", 'true'],
+  [machines('guards'), 'calls.every((open)', 'calls.some((open)'],
+  [machines('reducers'), "isWhole && reply.finish !== 'length' ? 0", 'isWhole ? 0'],
+  [machines('reducers'), 'if (isRefused(next)) return { ...received, calls: [] }', ''],
+  [machines('reducers'), 'sent: []', 'sent'],
+  [machines('reducers'), 'isClosing: true', 'isClosing: false'],
+  [machines('reducers'), 'context.verdict ?? timeVerdict', 'timeVerdict'],
+  [machines('reducers'), "&& answer?.error !== 'limit_reached'", ''],
+  [
+    machines('openCalls'),
+    "if (open.approval !== 'pending' && open.started !== true)",
+    'if (open.started !== true)',
+  ],
+  [machines('openCalls'), 'open.sequential === true && isWaitedFor', 'false'],
+  [machines('openCalls'), '    if (open.sequential === true) break\n  }', '  }'],
+  [machines('openCalls'), 'if (first !== undefined)', 'if (false)'],
+  [machines('agentMachine'), 'CANCEL: { target', 'IGNORED: { target'],
+  [machines('agentMachine'), 'SEND: { actions', 'IGNORED: { actions'],
+  [machines('agentMachine'), "target: 'calling', actions: 'beginNextAttempt'", "target: 'calling'"],
+  [machines('agentMachine'), "exit: 'stopTools',", ''],
+  [machines('agentMachine'), "entry: 'startDeadlines',", ''],
+  [machines('agentMachine'), "'xstate.error.actor.deadline.*': {},", ''],
+  [machines('agentMachine'), "'conclude', 'abort'", "'conclude'"],
+  [limits('judge'), "['abort', 'conclude']", "['conclude', 'abort']"],
+  [limits('judge'), '  malformed,\n  time,', '  time,\n  malformed,'],
+  [limits('judge'), '  errorStreak,\n  repeats,', '  repeats,\n  errorStreak,'],
+  [limits('judge'), '  repeats,\n  stagnation,', '  stagnation,\n  repeats,'],
+  [limits('judge'), '  toolCalls,\n  steps,', '  steps,\n  toolCalls,'],
+  [limits('ladder'), "['abort', 'conclude', 'warn']", "['warn', 'conclude', 'abort']"],
+  [limits('failures'), "error === 'denied' || ", ''],
+  [limits('failures'), 'streak = 0', ''],
+  [limits('failures'), 'failures.tool === tool && failures.error === error', 'failures.tool === tool'],
+  [limits('failures'), 'byTool = byTool.filter((failures) => failures.tool !== tool)', ''],
+  [limits('failures'), 'sameAs !== undefined', 'false'],
+  [limits('seen'), 'sameAs !== undefined ||', ''],
+  [limits('seen'), 'repeatable === true ||', ''],
+  [limits('seen'), 'isRepeated ? (earlier ?? 1) + 1 : 1', '(earlier ?? 0) + 1'],
+  [limits('seen'), 'earlier === undefined ? !isSeen : !isRepeated', '!isSeen'],
+  [limits('seen'), 'earlier === undefined ? !isSeen : !isRepeated', '!isRepeated'],
+  [limits('seen'), '&& error === undefined', ''],
+  [limits('seen'), "if (answer.error !== 'denied') ", ''],
+  [limits('seen'), 'results.has(result) ||', ''],
+  [limits('seen'), '|| isSimilar(text, sketch)', ''],
+  [limits('progress'), 'broughtNews ? 0', 'broughtNews ? stagnantSteps'],
+  [limits('stagnation'), 'isStagnant ?', 'true ?'],
+  [limits('budget'), '2 * nextInput + 3 * nextOutput', 'nextInput'],
+  [limits('nextCall'), 'tokens += estimateTokens(message.content)', ''],
+]
+
+const chart = machines('agentMachine')
+const mutants: readonly Mutant[] = [
+  ...guardMutants(chart, source(chart)),
+  ...compared.flatMap((file) => boundaryMutants(file, source(file))),
+  ...missingLimits(limits('judge'), source(limits('judge'))),
+  ...changes.map(([file, from, to]) => handMade(file, source(file), from, to)),
+]
+
+/** What looks at the chart, and what looks at limits. Whichever is nearer to a mutant runs first: one failure is enough. */
+const chartTests = [
+  'test/machines/paths.test.ts',
+  'test/runtime/liveMachine.test.ts',
+  'test/tools/execution.test.ts',
+]
+const limitTests = [
+  'test/machines/results.test.ts',
+  'test/machines/limits',
+  'test/agent/limits',
+  'test/agent/send.test.ts',
+]
+
+const words = process.argv.slice(2)
+const chosen = mutants.filter(({ file }) => words.length === 0 || words.some((word) => file.includes(word)))
 const copy = mkdtempSync(join(tmpdir(), 'loopchart-mutants-'))
 let survived = 0
 try {
@@ -56,28 +106,28 @@ try {
   }
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
   if (!testsPass()) throw new Error('The tests fail without any mutant. Mend them first.')
-  for (const { file, from, to } of mutants) {
+  for (const { file, at, from, to } of chosen) {
     const path = join(copy, file)
     const original = readFileSync(path, 'utf8')
-    if (!original.includes(from)) throw new Error(`${file} no longer holds: ${from}`)
-    writeFileSync(
-      path,
-      original.replace(from, () => to),
-    )
-    const noticed = !testsPass()
+    writeFileSync(path, original.slice(0, at) + to + original.slice(at + from.length))
+    const noticed = !testsPass(file.includes('/limits/') ? limitTests : chartTests)
     writeFileSync(path, original)
     if (!noticed) survived++
-    console.log(`${noticed ? 'noticed ' : 'SURVIVED'}  ${file}: ${from} → ${to || '(removed)'}`)
+    const line = original.slice(0, at).split('\n').length
+    const change = `${from.trim()} → ${to.trim() || '(removed)'}`
+    console.log(`${noticed ? 'noticed ' : 'SURVIVED'}  ${file}:${line}  ${change.replaceAll('\n', ' ')}`)
   }
 } finally {
   rmSync(copy, { recursive: true, force: true })
 }
-console.log(`${mutants.length - survived} of ${mutants.length} mutants were noticed.`)
+console.log(`${chosen.length - survived} of ${chosen.length} mutants were noticed.`)
 process.exitCode = survived === 0 ? 0 : 1
 
-function testsPass(): boolean {
+function testsPass(first: readonly string[] = chartTests): boolean {
+  const rounds = first === chartTests ? [chartTests, limitTests] : [limitTests, chartTests]
   const vitest = join(root, 'node_modules/vitest/vitest.mjs')
-  const tests = ['test/machines', 'test/runtime/liveMachine.test.ts', 'test/tools/execution.test.ts']
-  const { status } = spawnSync(process.execPath, [vitest, 'run', '--bail', '1', ...tests], { cwd: copy })
-  return status === 0
+  return rounds.every((tests) => {
+    const { status } = spawnSync(process.execPath, [vitest, 'run', '--bail', '1', ...tests], { cwd: copy })
+    return status === 0
+  })
 }

@@ -3,16 +3,30 @@ import { hostname } from 'node:os'
 import type { ZodType } from 'zod'
 import { AgentMemory } from './agentMemory.ts'
 import { checkDecisions } from './checkDecisions.ts'
-import { checkedDecisions, checkedFork, checkedInput, checkedOptions, placesFor } from './checks.ts'
+import {
+  checkedDecisions,
+  checkedFork,
+  checkedInput,
+  checkedMessage,
+  checkedOptions,
+  placesFor,
+  requirePrices,
+} from './checks.ts'
+import { reportingLimits } from './customLimits.ts'
 import { JournalError, LoopchartError, MisuseError, messageOf } from './errors.ts'
 import type { Journal, JournalEntry, RunEvent } from './journal/entry.ts'
 import { type AgentFingerprint, fingerprintOf } from './journal/fingerprint.ts'
 import { type AgentMachine, createAgentMachine } from './machines/agentMachine.ts'
 import type { AgentInput, RunInput } from './machines/context.ts'
 import type { ToolAnswer } from './machines/effects.ts'
+import type { CustomLimit } from './machines/limits/customLimit.ts'
+import type { Limits } from './machines/limits/limits.ts'
 import type { AbortReason, Outcome } from './machines/outcome.ts'
+import { policyOf } from './machines/policy.ts'
+import type { Prices } from './machines/prices.ts'
 import type { Decision } from './machines/reducers.ts'
-import { type Limits, type RunSettings, resolveSettings } from './machines/settings.ts'
+import { type RunSettings, resolveSettings } from './machines/settings.ts'
+import type { LimitTexts } from './machines/texts/limitTexts.ts'
 import { defaultMemory } from './memory/defaultMemory.ts'
 import type { Memory } from './memory/memory.ts'
 import { tokenCounter } from './memory/tokens/countTokens.ts'
@@ -97,7 +111,17 @@ export interface AgentOptions<Output = string> {
   /** Counts tokens where a memory has to know them. Default: as the model does, by its id; see `tokenCounter`. */
   readonly tokenCounter?: TokenCounter
   /** Bounds of every run; those left out keep their defaults. */
+  /** Bounds of every run; those left out keep their defaults. A run can have others: `agent.run({ messages, limits })`. */
   readonly limits?: Partial<Limits>
+  /** Limits of your own, by name: pure functions of what has happened in the run. One that throws is left out. */
+  readonly customLimits?: Readonly<Record<string, CustomLimit>>
+  /**
+   * What models cost, by their id, per million tokens: `{ 'gpt-4.1': { input: 2, output: 8 } }`. `outcome.cost` is then
+   * what a run cost, and `limits.cost` bounds it. Default: nothing is known of that.
+   */
+  readonly prices?: Prices
+  /** What the model is told by limits. Default: `limitTexts.en`; `limitTexts.zh` is Chinese. */
+  readonly texts?: LimitTexts
   /** How often a model call is tried again after an error that may pass. Default: 2. */
   readonly modelRetries?: number
   /** What a text means whose finish reason announces tool calls that are not there. Default: `nudge`, once. */
@@ -278,6 +302,7 @@ export interface AgentTools {
 export function createAgent<Output = string>(options: AgentOptions<Output>): Agent<Output> {
   const { model, instructions, memory: remembers = defaultMemory(), journal } = checkedOptions(options)
   const settings = resolveSettings(options)
+  requirePrices(settings, model)
   const toolbox = new Toolbox(options.tools ?? [])
   const slots = new Slots(placesFor('toolConcurrency', options.toolConcurrency ?? Number.POSITIVE_INFINITY))
   const output = options.output && outputFormat(options.output)
@@ -292,7 +317,8 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     timeoutMs: modelTimeoutMs,
   })
   const services = servicesOf({ model, memory, output, modelTimeoutMs, slots })
-  const machine = provideServices(createAgentMachine(settings), services, { memory, toolbox })
+  const policy = policyOf({ ...options, customLimits: reportingLimits(options.customLimits) })
+  const machine = provideServices(createAgentMachine(settings, policy), services, { memory, toolbox })
   const pure = new PureMachine(machine)
   const leaseMs = timeoutMs('leaseMs', options.leaseMs ?? DEFAULT_LEASE_MS)
   const leases = journal && new Leases(journal, { owner: `${PROCESS}/${randomUUID()}`, ttlMs: leaseMs })
@@ -308,6 +334,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
         runId,
         (execution) => carryOut((input) => launch(input, runId, execution), anyOf(execution.signals)),
         executionOptions(runOptions),
+        checkedMessage,
       )
     },
   }
@@ -325,7 +352,12 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     stream(input, runOptions = {}) {
       const { runId = randomUUID() } = runOptions
       const runInput = checkedInput(input)
-      return watch(runId, (execution) => launch(runInput, runId, execution), executionOptions(runOptions))
+      return watch(
+        runId,
+        (execution) => launch(runInput, runId, execution),
+        executionOptions(runOptions),
+        checkedMessage,
+      )
     },
     resume,
     recover,
@@ -413,6 +445,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
       runId,
       context: undefined,
       tools: toolbox.forRun(),
+      elapsedMs: () => 0,
       watched: false,
       report: () => {},
     })
@@ -474,14 +507,17 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
   }
 
   async function freshRun(input: RunInput, id: string, watched: boolean): Promise<PreparedRun> {
+    const own = resolveSettings(input, settings)
+    requirePrices(own, model)
     const complete: RunInput = {
       messages: input.messages,
       ...(input.memory === undefined ? {} : { memory: input.memory }),
-      ...resolveSettings(input, settings),
+      ...own,
     }
-    const fold = new Fold(pure, complete, watched)
+    const at = Date.now()
+    const fold = new Fold(pure, complete, at, watched)
     const opening: Opening = {
-      entry: { type: 'started', version: 1, at: Date.now(), input: complete, agent: fingerprint() },
+      entry: { type: 'started', version: 1, at, input: complete, agent: fingerprint() },
       refusal: () => runExists(id),
     }
     return { id, fold, recorded: 0, from: { effects: [...fold.pending.values()], opening }, resumed: false }
@@ -506,7 +542,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     const happened = [...told, ...decisions.map((decision): RunEvent => ({ type: 'decided', decision }))]
     const from: StartingPoint = { effects: [...takenUp.unstarted, ...again], happened, asked }
     const isTold = entries.at(-1)?.type === 'ended' || entries.at(-1)?.type === 'waiting'
-    const isIdle = isTold && from.effects.length === 0 && happened.length === 0
+    const isIdle = isTold && happened.length === 0 && !from.effects.some(({ kind }) => kind !== 'waitUntil')
     return {
       id,
       fold,

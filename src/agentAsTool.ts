@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Agent, RunOptions } from './agent.ts'
 import { MisuseError } from './errors.ts'
-import type { Outcome } from './machines/outcome.ts'
-import { addUsage, noUsage, type Usage } from './messages/reply.ts'
+import type { Outcome, RunUsage } from './machines/outcome.ts'
+import { noUsage, type Usage } from './messages/reply.ts'
 import type { Message } from './messages/types.ts'
 import type { AgentEvent } from './runtime/events.ts'
 import { defineTool, type ToolDefinition } from './tools/defineTool.ts'
@@ -100,7 +100,7 @@ async function runSubAgent<Output>(
     if (hasBegun && mayGoOn) return agent.resume(runId, options)
     throw thrown
   })
-  meter.settle(outcome.usage)
+  meter.settle(outcome.usage.byModel)
   return outcome
 }
 
@@ -108,18 +108,22 @@ async function runSubAgent<Output>(
  * Counts tokens into the run above as they are spent, so that a call which is given up has counted what it spent until
  * then; the end makes up for what was spent before a crash.
  */
-function usageMeter(context: ToolContext): { see(event: AgentEvent): void; settle(total: Usage): void } {
-  let counted = noUsage
-  const count = (usage: Usage): void => {
-    counted = addUsage(counted, usage)
-    context.addUsage?.(usage)
+function usageMeter(context: ToolContext): {
+  see(event: AgentEvent): void
+  settle(total: RunUsage['byModel']): void
+} {
+  const counted = new Map<string, Usage>()
+  const settle = (total: RunUsage['byModel']): void => {
+    for (const [model, usage] of Object.entries(total)) {
+      const spent = difference(usage, counted.get(model) ?? noUsage)
+      counted.set(model, usage)
+      if (spent.inputTokens > 0 || spent.outputTokens > 0) context.addUsage?.(spent, model)
+    }
   }
   return {
+    settle,
     see(event) {
-      if (event.type === 'model.finished') count(event.reply.usage)
-    },
-    settle(total) {
-      count(difference(total, counted))
+      if (event.type === 'usage.updated') settle(event.usage.byModel)
     },
   }
 }

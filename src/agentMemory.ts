@@ -1,11 +1,12 @@
 import { messageOf } from './errors.ts'
 import type { AgentContext } from './machines/context.ts'
-import type { CallModelInput, CompactInput, Compaction, CountedTokens } from './machines/effects.ts'
+import type { CallModelInput, CompactInput, Compaction, CountedTokens, Spent } from './machines/effects.ts'
 import type { MemoryState } from './machines/memoryState.ts'
 import type { Compacted, Memory } from './memory/memory.ts'
 import { type Beside, type MemoryFacts, messageCounterOf } from './memory/memoryFacts.ts'
 import { REQUEST_OVERHEAD } from './memory/tokens/messageCounter.ts'
 import type { TokenCounter } from './memory/tokens/tokenCounter.ts'
+import { soundUsage } from './messages/soundReply.ts'
 import type { Transcript } from './messages/transcript.ts'
 import type { Message, SystemMessage, ToolSpec } from './messages/types.ts'
 import type { Model } from './models/model.ts'
@@ -37,6 +38,9 @@ interface Told extends Pick<AgentContext, 'transcript' | 'memory'> {
 
 /** The part of a known conversation that is given up where a provider finds it too long. */
 const GIVEN_UP = 1 / 2
+
+/** How often models are asked in one compaction at most: by two strategies, twice each. */
+const MODELS_ASKED = 4
 
 /** An agent's memory together with what it has to know of the agent. */
 export class AgentMemory {
@@ -96,11 +100,19 @@ export class AgentMemory {
     const { memory: held, tooLong } = input
     const before = this.#factsBeforehand(input)
     const sizeBefore = this.#sizeOf(input, held.state, before)
-    const sent = 'tokens' in sizeBefore ? sizeBefore.tokens : tokensOf(input.transcript.toArray(), before)
+    const sent =
+      'tokens' in sizeBefore
+        ? sizeBefore.tokens
+        : before.beside.count() + tokensOf(input.transcript.toArray(), before)
     const tokensBefore = Math.ceil(sent * held.calibration)
-    const ceiling = tooLong ? Math.floor(sent * GIVEN_UP) : held.ceiling
+    // What is sent beside the conversation cannot be given up.
+    const ceiling = tooLong ? Math.floor((sent - before.beside.count()) * GIVEN_UP) : held.ceiling
     const facts: MemoryFacts = ceiling === undefined ? before : { ...before, ceiling }
-    const compacted = await this.#compacted(input, { ...facts, signal, agentModel: model }, stop)
+    const compacted = await this.#compacted(
+      input,
+      { ...facts, signal, agentModel: model, timeoutMs: this.#parts.timeoutMs },
+      stop,
+    )
     const state = this.#isOfUse(input, compacted.state, { facts, sent }) ? compacted.state : held.state
     const problem = state === compacted.state ? compacted.problem : (compacted.problem ?? MADE_NO_ROOM)
     const after = this.#sizeOf(input, state, facts)
@@ -112,7 +124,7 @@ export class AgentMemory {
       tokensBefore,
       tokensAfter,
       ...(ceiling === undefined ? {} : { ceiling }),
-      ...(compacted.usage === undefined ? {} : { usage: compacted.usage }),
+      ...(compacted.spent === undefined ? {} : { spent: compacted.spent }),
       ...(problem === undefined ? {} : { problem }),
       ...(exhausted === undefined ? {} : { exhausted }),
     }
@@ -123,7 +135,8 @@ export class AgentMemory {
     io: Parameters<NonNullable<Memory['compact']>>[2],
     stop: ((reason: unknown) => void) | undefined,
   ): Promise<Compacted> {
-    const { memory, timeoutMs } = this.#parts
+    const { memory } = this.#parts
+    const timeoutMs = this.#parts.timeoutMs * MODELS_ASKED
     if (memory.compact === undefined) return { state }
     try {
       const late = (): Error => {
@@ -134,7 +147,7 @@ export class AgentMemory {
       const compacting = memory.compact(transcript.toArray(), state, io)
       const compacted = await within(timeoutMs, compacting, late, io.signal)
       // It is journaled: what JSON would lose must be lost now, so that a replay sees the same.
-      return { ...compacted, state: plain(compacted.state) }
+      return { ...compacted, state: plain(compacted.state), spent: soundSpent(compacted.spent) }
     } catch (thrown) {
       return { state, problem: `The compaction failed: ${messageOf(thrown)}` }
     }
@@ -146,6 +159,8 @@ export class AgentMemory {
     state: unknown,
     { facts, sent }: { readonly facts: MemoryFacts; readonly sent: number },
   ): boolean {
+    // One that is made of strategies keeps within its limit whatever it holds, and facts take room, too.
+    if ('strategy' in this.#parts.memory) return true
     const after = this.#sizeOf(input, state, facts)
     if (!('tokens' in after) || after.tokens < sent) return true
     return !this.needsRoom({ ...input, memory: { ...input.memory, state } })
@@ -250,6 +265,11 @@ function stillTooLong(tooLong: boolean, before: number, after: number): string |
 
 function tokensOf(messages: readonly Message[], { counter }: MemoryFacts): number {
   return messages.reduce((sum, message) => sum + counter.count(message), 0)
+}
+
+/** What a memory of the user's own says it spent, as far as that can be added up. */
+function soundSpent(spent: readonly Spent[] = []): readonly Spent[] {
+  return spent.map(({ model, usage }) => ({ model: String(model), usage: soundUsage(usage) }))
 }
 
 function plain(state: unknown): unknown {

@@ -36,7 +36,12 @@ export function modelCaller(parts: ModelParts): (input: CallModelInput, io: Effe
     if (answered === undefined) throw notAReply(model)
     const formed = output === undefined ? answered : checkForm(answered, output)
     const reply: ModelReply = { ...formed, usage: usageOf(formed, request) }
-    return { reply, ...(counted === undefined ? {} : { counted }), ...(await traitsOf(reply, set)) }
+    return {
+      reply,
+      model: model.id,
+      ...(counted === undefined ? {} : { counted }),
+      ...(await traitsOf(reply, set)),
+    }
   }
 }
 
@@ -44,15 +49,17 @@ export function modelCaller(parts: ModelParts): (input: CallModelInput, io: Effe
 async function traitsOf(
   { toolCalls }: ModelReply,
   { byName, chosen }: ToolSet,
-): Promise<Omit<ModelTurn, 'reply'>> {
+): Promise<Omit<ModelTurn, 'reply' | 'model'>> {
   const toolOf = (call: ToolCall): Tool | undefined => byName.get(call.function.name)
   const sequential = positionsOf(toolCalls.map((call) => toolOf(call)?.sequential === true))
+  const repeatable = positionsOf(toolCalls.map((call) => toolOf(call)?.repeatable === true))
   const approvable = toolCalls.some((call) => (toolOf(call)?.needsApproval ?? false) !== false)
   return {
     needsApproval: approvable
       ? positionsOf(await Promise.all(toolCalls.map((call) => callNeedsApproval(call, byName))))
       : [],
     ...(sequential.length === 0 ? {} : { sequential }),
+    ...(repeatable.length === 0 ? {} : { repeatable }),
     ...(chosen ? { offered: [...byName.keys()] } : {}),
   }
 }

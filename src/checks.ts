@@ -2,8 +2,12 @@ import type { AgentOptions, ForkOptions } from './agent.ts'
 import { MisuseError, messageOf } from './errors.ts'
 import { type AgentInput, messagesOf, type RunInput, runInputOf } from './machines/context.ts'
 import type { ToolAnswer } from './machines/effects.ts'
+import { isOff } from './machines/limits/ladder.ts'
+import { priceOf } from './machines/prices.ts'
 import type { Decision } from './machines/reducers.ts'
-import type { AssistantMessage } from './messages/types.ts'
+import type { RunSettings } from './machines/settings.ts'
+import type { AssistantMessage, UserMessage } from './messages/types.ts'
+import type { Model } from './models/model.ts'
 
 /** The earliest place at which a programmer's mistake can be told: what `createAgent`, `run` and `resume` are given. */
 
@@ -18,6 +22,9 @@ const agentOptions: Readonly<Record<keyof AgentOptions, true>> = {
   memory: true,
   tokenCounter: true,
   limits: true,
+  customLimits: true,
+  prices: true,
+  texts: true,
   modelRetries: true,
   missingCalls: true,
   modelTimeoutMs: true,
@@ -79,6 +86,18 @@ export function checkedOptions<Output>(options: AgentOptions<Output>): AgentOpti
   return options
 }
 
+/** @throws MisuseError `missing_price` where a cost is limited and a model that may answer has no price. */
+export function requirePrices({ limits, prices }: RunSettings, { id, ids = [id] }: Model): void {
+  if (isOff(limits.cost)) return
+  const missing = ids.filter((name) => priceOf(prices, [name]) === undefined)
+  if (missing.length === 0) return
+  throw new MisuseError(
+    'missing_price',
+    `limits.cost needs the price of every model. There is none for ${missing.join(', ')}: add it to prices, per ` +
+      `million tokens, such as { '${missing[0]}': { input: 2, output: 8 } }.`,
+  )
+}
+
 /**
  * The input of a run as a copy of its own: the caller may go on to change what was passed.
  *
@@ -114,6 +133,29 @@ function checkMemoryState(memory: RunInput['memory']): void {
 
 function isPositive(value: unknown): boolean {
   return typeof value === 'number' && value > 0
+}
+
+/**
+ * A message for a run under way, as a copy of its own.
+ *
+ * @throws MisuseError `empty_input` where it says nothing, `invalid_input` where it is no message of the user's.
+ */
+export function checkedMessage(message: string | UserMessage): UserMessage {
+  const [copy] = plainCopy(messagesOf(typeof message === 'string' ? message : [message]))
+  if (copy?.role !== 'user') {
+    throw new MisuseError(
+      'invalid_input',
+      "run.send needs a text or a user message: { role: 'user', content: '…' }.",
+    )
+  }
+  const { content } = copy
+  if (content === undefined || content === null || content.length === 0) {
+    throw new MisuseError('empty_input', 'run.send needs a message that is not empty.')
+  }
+  if (typeof content !== 'string' && !Array.isArray(content)) {
+    throw new MisuseError('invalid_input', 'The content of a message must be a text or an array of parts.')
+  }
+  return copy
 }
 
 function plainCopy<Value>(values: readonly Value[]): readonly Value[] {

@@ -17,11 +17,23 @@ export type { AgentFingerprint } from './journal/fingerprint.ts'
 export { memoryJournal } from './journal/memoryJournal.ts'
 export { type SummaryChange, summaryAfter, summaryChange } from './journal/summary.ts'
 export type { AgentInput, RunInput } from './machines/context.ts'
-export type { Verdict } from './machines/limits.ts'
+export type { CustomJudgement, CustomLimit, RunFacts, SettledCall } from './machines/limits/customLimit.ts'
+export type { Reaction, Verdict, Warning } from './machines/limits/judgement.ts'
+export type { LimitLadder } from './machines/limits/ladder.ts'
+export type { LimitName, LimitSetting, Limits } from './machines/limits/limits.ts'
 export type { MemoryState } from './machines/memoryState.ts'
-export type { Aborted, AbortReason, Done, Outcome, PendingApproval, Waiting } from './machines/outcome.ts'
+export type {
+  Aborted,
+  AbortReason,
+  Done,
+  Outcome,
+  PendingApproval,
+  RunUsage,
+  Waiting,
+} from './machines/outcome.ts'
+export type { Price, Prices } from './machines/prices.ts'
 export type { Decision } from './machines/reducers.ts'
-export type { Limits } from './machines/settings.ts'
+export { type LimitTexts, limitTexts, type PartialResult } from './machines/texts/limitTexts.ts'
 export * from './memory/index.ts'
 export * from './messages/index.ts'
 export { type FallbackOptions, fallback } from './models/fallback.ts'

@@ -1,6 +1,6 @@
 import { type Backoff, fullJitter } from './backoff.ts'
 import { type ModelParts, modelCaller } from './callModel.ts'
-import { delay } from './delay.ts'
+import { delay, LONGEST_TIMER_MS } from './delay.ts'
 import type { Services } from './runtime/inProcessHost.ts'
 import { executeTool } from './tools/executeTool.ts'
 import type { Slots } from './tools/slots.ts'
@@ -33,6 +33,12 @@ export function servicesOf(parts: Parts): Services {
       const delayMs = Math.min(BACKOFF.capMs, retryAfterMs ?? fullJitter(failures, BACKOFF))
       report({ type: 'delay', delayMs })
       await delay(delayMs, signal)
+      return undefined
+    },
+    async waitUntil({ dueMs }, { signal, elapsedMs }) {
+      for (let left = dueMs - elapsedMs(); left > 0; left = dueMs - elapsedMs()) {
+        await delay(Math.min(left, LONGEST_TIMER_MS), signal)
+      }
       return undefined
     },
   }

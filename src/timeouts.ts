@@ -1,7 +1,5 @@
+import { LONGEST_TIMER_MS } from './delay.ts'
 import { MisuseError } from './errors.ts'
-
-/** The longest wait that a timer of Node can hold, some 24.8 days; a longer one would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /**
  * A number of milliseconds that a timer can hold. `Infinity` is held as long as a timer can.

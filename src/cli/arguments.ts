@@ -107,7 +107,10 @@ export function parseCommand(argv: readonly string[]): Command {
     throw new MisuseError('usage', `--${stray} is for loopchart ${OWNERS[stray]}. See loopchart --help.`)
   }
   if (command !== undefined && command.name !== 'fork' && command.steps !== undefined) {
-    throw new MisuseError('usage', `--steps is not for ${command.name}: a run keeps the limits that it began with.`)
+    throw new MisuseError(
+      'usage',
+      `--steps is not for ${command.name}: a run keeps the limits that it began with.`,
+    )
   }
   if (command !== undefined) return command
   if (positionals.length === 0) return { name: 'chat', ...options }

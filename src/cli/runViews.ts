@@ -171,6 +171,8 @@ function eventText(event: Extract<JournalEntry, { type: 'event' }>['event']): st
       return `${event.place} failed: ${shorten(event.error.message, SHOWN)}`
     case 'cancelled':
       return `cancelled${event.message === undefined ? '' : `: ${shorten(event.message, SHOWN)}`}`
+    case 'sent':
+      return `message sent: ${shorten(textOf(event.message), QUESTION)}`
     case 'decided': {
       const { callId, approved, reason } = event.decision
       return `${printableLine(callId)} ${approved ? 'approved' : 'denied'}${reason === undefined ? '' : `: ${shorten(reason, SHOWN)}`}`

@@ -81,9 +81,13 @@ export class TerminalView {
         )
         break
       }
+      case 'limit.warned':
+        this.#line(`  ${this.#style('yellow', '!')} warning: ${printableLine(event.warning.evidence)}`)
+        break
       case 'limit.reached': {
         const { limit, max, evidence } = event.verdict
-        this.#line(`  ${this.#style('yellow', '!')} limit ${limit} (${max}): ${evidence}`)
+        const at = max === undefined ? '' : ` (${max})`
+        this.#line(`  ${this.#style('yellow', '!')} limit ${limit}${at}: ${printableLine(evidence)}`)
         break
       }
       case 'run.finished':

@@ -2,6 +2,7 @@ import type { ErrorInfo } from '../errors.ts'
 import type { RunInput } from '../machines/context.ts'
 import type { AbortReason } from '../machines/outcome.ts'
 import type { Decision } from '../machines/reducers.ts'
+import type { UserMessage } from '../messages/types.ts'
 import type { AgentFingerprint } from './fingerprint.ts'
 
 /** Something that happened to a run: an effect settled, or word came from outside. */
@@ -9,6 +10,8 @@ export type RunEvent =
   | SettlingEvent
   | ({ readonly type: 'cancelled' } & Cancellation)
   | { readonly type: 'decided'; readonly decision: Decision }
+  /** A message of the user's came while the run was under way. */
+  | { readonly type: 'sent'; readonly message: UserMessage }
 
 /** Why a run was stopped from outside. */
 export interface Cancellation {
@@ -24,8 +27,8 @@ export type SettlingEvent =
 
 /**
  * One line of a run's journal. The state of a run is a fold over its journal: `started`, then every `event` in the
- * order in which they happened. `at` is in milliseconds since 1970, by the clock of whoever wrote it: clocks may go
- * backwards, and nothing is decided by it.
+ * order in which they happened. `at` is in milliseconds since 1970, by the clock of whoever wrote it: it may be earlier
+ * than in the entry before.
  */
 export type JournalEntry =
   | {

@@ -68,7 +68,7 @@ function isKnown(type: string): type is JournalEntry['type'] {
   return Object.hasOwn(soundness, type)
 }
 
-function isSoundEvent({ type, place, error, decision }: Fields): boolean {
+function isSoundEvent({ type, place, error, decision, message }: Fields): boolean {
   switch (type) {
     case 'settled':
       return typeof place === 'string'
@@ -76,6 +76,8 @@ function isSoundEvent({ type, place, error, decision }: Fields): boolean {
       return typeof place === 'string' && isFields(error)
     case 'decided':
       return isFields(decision)
+    case 'sent':
+      return isFields(message)
     default:
       return type === 'cancelled'
   }

@@ -10,6 +10,7 @@ import {
   setup,
 } from 'xstate'
 import { MisuseError } from '../errors.ts'
+import type { UserMessage } from '../messages/types.ts'
 import { type AgentContext, type AgentInput, startingContext } from './context.ts'
 import type {
   CallModelInput,
@@ -21,24 +22,47 @@ import type {
   RunToolInput,
   SleepInput,
   ToolAnswer,
+  WaitUntilInput,
 } from './effects.ts'
 import * as guards from './guards.ts'
-import { CLOSING_NOTE, nudge } from './notes.ts'
+import { noteFor } from './notes.ts'
 import { markStarted, startable } from './openCalls.ts'
 import { type Ending, endingOf } from './outcome.ts'
+import { defaultPolicy, type Policy } from './policy.ts'
 import * as reducers from './reducers.ts'
 import { defaultSettings, type RunSettings } from './settings.ts'
 
 /** What the machine can be told from outside, beside the settling of its actors. */
-export type AgentMachineEvent =
-  | CancelEvent
-  | { readonly type: 'DECIDE'; readonly decision: reducers.Decision }
-  | {
-      readonly type: `xstate.done.actor.tool.${string}`
-      readonly output: ToolAnswer
-      readonly actorId: string
-    }
-  | { readonly type: `xstate.error.actor.tool.${string}`; readonly error: unknown; readonly actorId: string }
+export type AgentMachineEvent = Timed &
+  (
+    | CancelEvent
+    | { readonly type: 'DECIDE'; readonly decision: reducers.Decision }
+    /** A message of the user's for a run under way: the model reads it with the next step. */
+    | { readonly type: 'SEND'; readonly message: UserMessage }
+    | {
+        readonly type: `xstate.done.actor.tool.${string}`
+        readonly output: ToolAnswer
+        readonly actorId: string
+      }
+    | {
+        readonly type: `xstate.error.actor.tool.${string}`
+        readonly error: unknown
+        readonly actorId: string
+      }
+    | { readonly type: `xstate.done.actor.deadline.${Deadline}` }
+    | { readonly type: `xstate.error.actor.deadline.${Deadline}` }
+  )
+
+/** When something happened. The machine has no clock, so it knows only what it is told. */
+interface Timed {
+  /** Milliseconds since the start of the run. Left out where nobody measures, as under `createActor`. */
+  readonly elapsedMs?: number
+}
+
+/** The moments at which `time` ends what is under way: to conclude, and to abort. */
+type Deadline = 'conclude' | 'abort'
+
+const deadlines: readonly Deadline[] = ['conclude', 'abort']
 
 /** The states of the chart, as `snapshot.value` has them. */
 export type AgentState =
@@ -114,18 +138,20 @@ const base = setup({
     runTool: fromPromise<ToolAnswer, RunToolInput>(notProvided('runTool')),
     compact: fromPromise<Compaction, CompactInput>(notProvided('compact')),
     sleep: fromPromise<undefined, SleepInput>(notProvided('sleep')),
+    waitUntil: fromPromise<undefined, WaitUntilInput>(notProvided('waitUntil')),
   },
   guards: {
     isRetryable: ({ context }, { error }: Failure) => guards.isRetryable(context, error),
     isRefused: ({ context }) => guards.isRefused(context),
     needsApproval: ({ context }) => guards.needsApproval(context),
     hasCalls: ({ context }) => guards.hasCalls(context),
-    isAnswer: ({ context }) => guards.isAnswer(context),
+    isFinalAnswer: ({ context }) => guards.isFinalAnswer(context),
     isClosingAnswer: (_, turn: ModelTurn) => guards.isClosingAnswer(turn.reply),
     everyCallDecided: ({ context }) => guards.everyCallDecided(context),
     onlyApprovalsLeft: ({ context }) => guards.onlyApprovalsLeft(context),
     everyCallSettled: ({ context }) => guards.everyCallSettled(context),
     isExhausted: (_, compaction: Compaction) => guards.isExhausted(compaction),
+    isAtWork: ({ context }) => guards.isAtWork(context),
     limitConcludes: ({ context }) => guards.limitConcludes(context),
     limitAborts: ({ context }) => guards.limitAborts(context),
     // These two are provided by the agent, whose memory knows whether it can make room.
@@ -137,13 +163,16 @@ const base = setup({
     beginClosingCall: assign(({ context }) => reducers.beginClosingCall(context)),
     beginNextAttempt: assign(({ context }) => reducers.beginNextAttempt(context)),
     recordError: assign(({ context }, { error }: Failure) => reducers.recordError(context, error)),
-    recordContextTooLong: assign(({ context }, { error }: Failure) =>
-      reducers.recordContextTooLong(context, error),
+    recordContextTooLong: assign(({ context, event }, { error }: Failure) =>
+      reducers.recordContextTooLong(context, error, event.elapsedMs),
     ),
     recordClosingTooLong: assign(({ context }, { error }: Failure) =>
       reducers.recordClosingTooLong(context, error),
     ),
-    recordReply: assign(({ context }, turn: ModelTurn) => reducers.recordReply(context, turn)),
+    recordReply: assign(({ context, event }, turn: ModelTurn) =>
+      reducers.recordReply(context, turn, event.elapsedMs),
+    ),
+    recordSent: assign(({ context }, message: UserMessage) => reducers.recordSent(context, message)),
     recordClosingReply: assign(({ context }, turn: ModelTurn) => reducers.recordClosingReply(context, turn)),
     recordDecision: assign(({ context }, decision: reducers.Decision) =>
       reducers.recordDecision(context, decision),
@@ -151,7 +180,7 @@ const base = setup({
     settleCall: assign(({ context }, settled: { position: number; answer: ToolAnswer }) =>
       reducers.settleCall(context, settled),
     ),
-    recordResults: assign(({ context }) => reducers.recordResults(context)),
+    recordResults: assign(({ context, event }) => reducers.recordResults(context, event.elapsedMs)),
     recordCompaction: assign(({ context }, compaction: Compaction) =>
       reducers.recordCompaction(context, compaction),
     ),
@@ -166,6 +195,8 @@ const base = setup({
     abortWithoutClosingAnswer: assign(({ context }, failure: Failure | undefined) =>
       reducers.abortWithoutClosingAnswer(context, failure),
     ),
+    concludeAfterTime: assign(({ context }) => reducers.concludeAfterTime(context)),
+    abortAfterTime: assign(({ context }) => reducers.abortAfterTime(context)),
     cancel: assign(({ context }, { event }: { event: CancelEvent }) => reducers.cancel(context, event)),
   },
 })
@@ -179,6 +210,13 @@ const loop = base.extend({
         if (input !== undefined) enqueue.spawnChild('runTool', { id: input.place, input })
       }
       if (positions.length > 0) enqueue.assign(markStarted(context, positions))
+    }),
+    startDeadlines: base.enqueueActions(({ context, enqueue }) => {
+      for (const deadline of deadlines) {
+        const dueMs = context.settings.limits.time[deadline]
+        const id = `deadline.${deadline}`
+        if (dueMs !== undefined) enqueue.spawnChild('waitUntil', { id, input: { place: id, dueMs } })
+      }
     }),
     // A finished child stays in the snapshot, and every later transition would copy it.
     stopTools: base.enqueueActions(({ context, enqueue }) => {
@@ -210,16 +248,30 @@ const keepMemory = {
  * Builds the loop. Build it once for an agent: building takes longer than a step.
  *
  * @param settings What holds where an input does not say otherwise.
+ * @param policy The texts that it speaks with, and limits beside those of the settings.
  */
-export function createAgentMachine(settings: RunSettings = defaultSettings): AgentMachine {
+export function createAgentMachine(
+  settings: RunSettings = defaultSettings,
+  policy: Policy = defaultPolicy,
+): AgentMachine {
   return loop.createMachine({
     id: 'agent',
-    context: ({ input }) => startingContext(input, settings),
+    context: ({ input }) => startingContext(input, settings, policy),
     options: { maxIterations: MAX_MICROSTEPS },
     // A conversation that is taken up may be too long already.
     initial: 'observing',
+    entry: 'startDeadlines',
     on: {
       CANCEL: { target: '.aborted', actions: { type: 'cancel', params: ({ event }) => ({ event }) } },
+      SEND: { actions: { type: 'recordSent', params: ({ event }) => event.message } },
+      'xstate.done.actor.deadline.conclude': {
+        guard: 'isAtWork',
+        target: '.concluding',
+        actions: 'concludeAfterTime',
+      },
+      'xstate.done.actor.deadline.abort': { target: '.aborted', actions: 'abortAfterTime' },
+      // Without its clock a run is bounded by its other limits.
+      'xstate.error.actor.deadline.*': {},
     },
     states: {
       thinking: {
@@ -271,7 +323,7 @@ export function createAgentMachine(settings: RunSettings = defaultSettings): Age
           { guard: 'isRefused', target: 'aborted', actions: 'abortAfterRefusal' },
           { guard: 'needsApproval', target: 'awaitingApproval' },
           { guard: 'hasCalls', target: 'executingTools' },
-          { guard: 'isAnswer', target: 'done' },
+          { guard: 'isFinalAnswer', target: 'done' },
           ...afterStep,
         ],
       },
@@ -414,7 +466,7 @@ export function createAgentMachine(settings: RunSettings = defaultSettings): Age
 }
 
 function modelInput(context: AgentContext): CallModelInput {
-  const note = nudge(context)
+  const note = noteFor(context)
   return {
     ...requestFacts(context),
     place: `model.${context.step}.${context.attempt}`,
@@ -428,7 +480,7 @@ function closingInput(context: AgentContext): CallModelInput {
     ...requestFacts(context),
     place: closingPlace(context),
     toolChoice: 'none',
-    note: CLOSING_NOTE,
+    note: context.policy.texts.closing,
   }
 }
 

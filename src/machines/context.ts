@@ -1,24 +1,31 @@
 import type { ErrorInfo } from '../errors.ts'
 import { repairHistory } from '../messages/history.ts'
-import { type ModelReply, noUsage, type Usage } from '../messages/reply.ts'
+import type { ModelReply, Usage } from '../messages/reply.ts'
 import { Transcript } from '../messages/transcript.ts'
-import type { Message, ToolCall } from '../messages/types.ts'
+import type { Message, ToolCall, UserMessage } from '../messages/types.ts'
 import type { ToolAnswer } from './effects.ts'
-import type { Verdict } from './limits.ts'
+import type { Verdict, Warning } from './limits/judgement.ts'
+import { noProgress, type Progress } from './limits/progress.ts'
 import { freshMemory, type MemoryState } from './memoryState.ts'
 import type { AbortReason, AnsweredBy } from './outcome.ts'
+import { defaultPolicy, type Policy } from './policy.ts'
 import { type RunSettings, resolveSettings, type SettingsInput } from './settings.ts'
+import { nothingSpent } from './spending.ts'
 
 /** A tool call of the present step. */
 export interface OpenCall {
   /** With an id that is unique in the transcript, and the arguments as the model wrote them. */
   readonly call: ToolCall
+  /** The same for calls that ask for the same: a fingerprint of the tool's name and the arguments. */
+  readonly signature: number
   /** Whether a person still has to decide. */
   readonly approval: 'not_needed' | 'pending' | 'approved'
   /** The position of an earlier call of the step that asks for the same: its answer is the answer to both. */
   readonly sameAs?: number
   /** Whether it waits for those before it, and those behind it wait for it. */
   readonly sequential?: boolean
+  /** Whether asking for the same again is legitimate: no limit takes it for a repetition. */
+  readonly repeatable?: boolean
   /** Set once it has begun, in steps whose calls do not all begin at once. */
   readonly started?: boolean
   /** Set where it had begun when a process died, and a person is to say what becomes of it. */
@@ -32,6 +39,8 @@ export interface OpenCall {
 /** Everything the machine knows of a run. */
 export interface AgentContext {
   readonly settings: RunSettings
+  /** Texts and limits of the agent: functions, the same for all its runs. */
+  readonly policy: Policy
   /** System text that came with the history, for agents that have no instructions of their own. */
   readonly instructions: string | undefined
   readonly transcript: Transcript
@@ -46,15 +55,27 @@ export interface AgentContext {
   readonly reply: ModelReply | undefined
   /** The calls of the present step; empty once their results are in the transcript. */
   readonly calls: readonly OpenCall[]
-  /** Failed tool calls in a row. */
-  readonly errorStreak: number
+  /** Messages that were sent to the run and have not entered the transcript: they do when the next step begins. */
+  readonly sent: readonly UserMessage[]
+  /** What the limits have to know of the steps so far. */
+  readonly progress: Progress
   /** Malformed replies in a row. */
   readonly malformed: number
+  /** Milliseconds from the start of the run to the last event of which the time was told. */
+  readonly elapsedMs: number
   readonly usage: Usage
+  readonly usageByModel: Readonly<Record<string, Usage>>
+  /** By the prices in the settings; 0 where there are none. */
+  readonly cost: number
+  /** The names of the model that answered last, the most exact one first. */
+  readonly model: readonly string[]
   readonly toolCalls: number
   readonly toolErrors: number
-  /** The limit that fired, if one has. */
+  /** The limit that ends the run, if one does. */
   readonly verdict: Verdict | undefined
+  /** What limits warn of since the last step. */
+  readonly warnings: readonly Warning[]
+  /** Whether the closing call has begun: no tool runs any more. */
   /** Whether room has been made once because the provider found the conversation too long. */
   readonly madeRoom: boolean
   /** Which model answered, from which step on; grows only where another one answers. */
@@ -81,15 +102,28 @@ export interface RunInput extends SettingsInput {
 /** What a run takes along when another agent goes on with it: its limits hold over both, and no place is used twice. */
 export type Carried = Pick<
   AgentContext,
-  'step' | 'closings' | 'usage' | 'toolCalls' | 'toolErrors' | 'answeredBy'
+  | 'step'
+  | 'closings'
+  | 'usage'
+  | 'usageByModel'
+  | 'cost'
+  | 'elapsedMs'
+  | 'toolCalls'
+  | 'toolErrors'
+  | 'answeredBy'
 >
 
 /** The context a run starts with. Histories are repaired, so whatever a store held, the first request is sendable. */
-export function startingContext(input: AgentInput, settings: RunSettings): AgentContext {
+export function startingContext(
+  input: AgentInput,
+  settings: RunSettings,
+  policy: Policy = defaultPolicy,
+): AgentContext {
   const { messages, memory = freshMemory, carried, ...own } = runInputOf(input)
   const history = repairHistory(messagesOf(messages))
   return {
     settings: resolveSettings(own, settings),
+    policy,
     instructions: history.instructions.length === 0 ? undefined : history.instructions.join('\n\n'),
     transcript: Transcript.of(history.messages),
     memory,
@@ -98,12 +132,16 @@ export function startingContext(input: AgentInput, settings: RunSettings): Agent
     attempt: 0,
     reply: undefined,
     calls: [],
-    errorStreak: 0,
+    sent: [],
+    progress: noProgress,
     malformed: 0,
-    usage: noUsage,
+    elapsedMs: 0,
+    ...nothingSpent,
+    model: [],
     toolCalls: 0,
     toolErrors: 0,
     verdict: undefined,
+    warnings: [],
     madeRoom: false,
     answeredBy: [],
     historyNotes: history.notes,

@@ -31,6 +31,10 @@ export interface ModelTurn {
   readonly sequential?: readonly number[]
   /** Tokens of the request as they were counted, where they were. */
   readonly counted?: CountedTokens
+  /** Positions of calls whose tools are repeatable. Default: none. */
+  readonly repeatable?: readonly number[]
+  /** The id of the model that was asked; the reply may name it more exactly. */
+  readonly model?: string
   /** The tools that the model was offered, where that is decided step by step. */
   readonly offered?: readonly string[]
 }
@@ -64,15 +68,22 @@ export interface CompactInput {
 export interface Compaction {
   /** The new state of the memory. */
   readonly state: unknown
-  /** The most tokens, as they are counted, that requests may have from now on, where the provider found the conversation too long. */
+  /** The most tokens, as they are counted, that the conversation may have from now on, where the provider found the conversation too long. */
   readonly ceiling?: number
   readonly tokensBefore: number
   readonly tokensAfter: number
-  readonly usage?: Usage
+  /** Tokens that were spent on it, by the model that was asked. */
+  readonly spent?: readonly Spent[]
   /** What went wrong on the way and was got over, for people. */
   readonly problem?: string
   /** Set where nothing could be made to fit: what was tried, for people. */
   readonly exhausted?: string
+}
+
+/** Tokens that a model took. */
+export interface Spent {
+  readonly model: string
+  readonly usage: Usage
 }
 
 export interface SleepInput {
@@ -83,12 +94,19 @@ export interface SleepInput {
   readonly retryAfterMs?: number
 }
 
+export interface WaitUntilInput {
+  readonly place: string
+  /** Milliseconds since the start of the run. */
+  readonly dueMs: number
+}
+
 /** The actors that the chart leaves to be provided, with what goes in and what comes out. */
 export interface EffectMap {
   readonly callModel: { readonly input: CallModelInput; readonly output: ModelTurn }
   readonly runTool: { readonly input: RunToolInput; readonly output: ToolAnswer }
   readonly compact: { readonly input: CompactInput; readonly output: Compaction }
   readonly sleep: { readonly input: SleepInput; readonly output: undefined }
+  readonly waitUntil: { readonly input: WaitUntilInput; readonly output: undefined }
 }
 
 export type EffectKind = keyof EffectMap
@@ -99,4 +117,6 @@ export interface ToolAnswer {
   readonly error?: string
   /** Tokens that the call spent on models of its own. */
   readonly usage?: Usage
+  /** The same, by model, where that is known. */
+  readonly usageByModel?: Readonly<Record<string, Usage>>
 }

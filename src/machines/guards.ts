@@ -41,6 +41,11 @@ export function isAnswer({ reply }: AgentContext): boolean {
   )
 }
 
+/** An answer ends the run, unless a message was sent meanwhile: then it is one of several, and the run goes on. */
+export function isFinalAnswer(context: AgentContext): boolean {
+  return isAnswer(context) && context.sent.length === 0
+}
+
 /** A closing answer that was cut off is still the best there is, unless a form was asked for. */
 export function isClosingAnswer(reply: ModelReply): boolean {
   if (reply.refusal !== undefined) return false
@@ -65,6 +70,11 @@ export function everyCallSettled({ calls }: AgentContext): boolean {
 /** Whether nothing could be made to fit. */
 export function isExhausted({ exhausted }: Compaction): boolean {
   return exhausted !== undefined
+}
+
+/** Whether the closing call is still to come. */
+export function isAtWork({ closings }: AgentContext): boolean {
+  return closings === 0
 }
 
 export function limitConcludes({ verdict }: AgentContext): boolean {

@@ -9,14 +9,19 @@ export type { AgentContext, AgentInput, OpenCall, RunInput } from './context.ts'
 export type {
   CallModelInput,
   CompactInput,
+  Compaction,
   EffectKind,
   EffectMap,
   ModelTurn,
   RunToolInput,
   SleepInput,
   ToolAnswer,
+  WaitUntilInput,
 } from './effects.ts'
-export type { Reaction, Verdict } from './limits.ts'
+export type { CustomJudgement, CustomLimit, RunFacts, SettledCall } from './limits/customLimit.ts'
+export type { Counted, Reaction, Verdict, Warning } from './limits/judgement.ts'
+export type { LimitLadder } from './limits/ladder.ts'
+export type { Ladders, LimitName, LimitSetting, Limits } from './limits/limits.ts'
 export type {
   Aborted,
   AbortReason,
@@ -25,7 +30,11 @@ export type {
   EndingFacts,
   Outcome,
   PendingApproval,
+  RunUsage,
   Waiting,
 } from './outcome.ts'
+export { defaultPolicy, type Policy, type PolicyInput, policyOf } from './policy.ts'
+export type { Price, Prices } from './prices.ts'
 export type { Decision } from './reducers.ts'
-export { defaultSettings, type Limits, type RunSettings, type SettingsInput } from './settings.ts'
+export { defaultSettings, type RunSettings, resolveSettings, type SettingsInput } from './settings.ts'
+export { type LimitTexts, limitTexts, type PartialResult } from './texts/limitTexts.ts'

@@ -16,7 +16,7 @@ export interface MemoryState {
   readonly state?: unknown
   /** How many tokens the provider reported for each that was counted. 1 until it reports. */
   readonly calibration: number
-  /** The most tokens, as they are counted, that a request may have, where the provider has found one too long. */
+  /** The most tokens, as they are counted, of the conversation, where the provider has found one too long. */
   readonly ceiling?: number
   /** Tokens that were counted beside the conversation in the last request. */
   readonly beside?: number

@@ -5,33 +5,43 @@ import { toolError } from '../messages/toolTexts.ts'
 import type { ToolCall } from '../messages/types.ts'
 import type { AgentContext, OpenCall } from './context.ts'
 import type { ModelTurn, ToolAnswer } from './effects.ts'
+import { fingerprint } from './limits/fingerprint.ts'
+import { lastOf } from './limits/ladder.ts'
 
-/** The calls of a reply, with ids of their own. Those of a reply that was cut off are answered already. */
-export function openCalls({ transcript, step }: AgentContext, turn: ModelTurn): readonly OpenCall[] {
-  const { reply, needsApproval, sequential = [] } = turn
+/**
+ * The calls of a reply, with ids of their own. Those of a reply that was cut off are answered already, and so are those
+ * beyond the limit of tool calls: they do not run.
+ */
+export function openCalls(context: AgentContext, turn: ModelTurn): readonly OpenCall[] {
+  const { transcript, step, toolCalls, settings } = context
+  const { reply, needsApproval, sequential = [], repeatable = [] } = turn
+  const max = lastOf(settings.limits.toolCalls)
   const taken = new Set<string>()
-  const firstOf = new Map<string, number>()
+  const firstOf = new Map<number, number>()
   return reply.toolCalls.map((call, i): OpenCall => {
     const isUsed = (id: string): boolean => taken.has(id) || transcript.hasCall(id)
     const id = uniqueId(call.id, `call_${step}_${i}`, isUsed)
     taken.add(id)
     const named: ToolCall = { ...call, id }
-    if (isCutOff(reply)) return { call: named, approval: 'not_needed', answer: truncated }
     const signature = signatureOf(call)
+    const open = { call: named, signature, approval: 'not_needed' } as const
+    if (isCutOff(reply)) return { ...open, answer: truncated }
     const first = firstOf.get(signature)
-    if (first !== undefined) return { call: named, approval: 'not_needed', sameAs: first }
+    if (first !== undefined) return { ...open, sameAs: first }
+    if (toolCalls + firstOf.size >= max) return { ...open, answer: toolError('limit_reached', { max }) }
     firstOf.set(signature, i)
     return {
-      call: named,
+      ...open,
       approval: needsApproval.includes(i) ? 'pending' : 'not_needed',
       ...(sequential.includes(i) ? { sequential: true } : {}),
+      ...(repeatable.includes(i) ? { repeatable: true } : {}),
     }
   })
 }
 
 /** Two calls with the same signature ask for the same thing. */
-function signatureOf({ function: { name, arguments: args } }: ToolCall): string {
-  return `${name} ${canonicalText(args)}`
+export function signatureOf({ function: { name, arguments: args } }: ToolCall): number {
+  return fingerprint(`${name} ${canonicalText(args)}`)
 }
 
 function isCutOff({ finish }: ModelReply): boolean {

@@ -4,15 +4,16 @@ import { toolError } from '../messages/toolTexts.ts'
 import type { Message } from '../messages/types.ts'
 import type { AgentContext, OpenCall } from './context.ts'
 import type { ToolAnswer } from './effects.ts'
-import type { Verdict } from './limits.ts'
+import type { Verdict } from './limits/judgement.ts'
 import type { MemoryState } from './memoryState.ts'
+import { partialOf } from './partialAnswer.ts'
 import { toolMessages } from './toolMessages.ts'
 
 /** Every reason for which a run can end without an answer. */
 export type AbortReason =
   /** Somebody stopped it: the caller's signal, `run.abort()`, a consumer that left. */
   | 'cancelled'
-  /** The caller's signal says that time ran out, as `AbortSignal.timeout(…)` does. */
+  /** Time ran out: that of the limit `time`, or the caller's signal says so, as `AbortSignal.timeout(…)` does. */
   | 'timeout'
   /** The agent was closed first. Where a journal is kept, `agent.resume` or `agent.recover` goes on with the run. */
   | 'interrupted'
@@ -39,7 +40,9 @@ export type AbortReason =
 
 /** What every ending tells. */
 export interface EndingFacts {
-  readonly usage: Usage
+  readonly usage: RunUsage
+  /** What that cost, where the agent knows prices, in their currency. */
+  readonly cost?: number
   /** Model calls that could ask for tools. */
   readonly steps: number
   /** What was executed; calls of one reply that ask for the same count once. */
@@ -50,6 +53,12 @@ export interface EndingFacts {
   readonly memory: MemoryState
   /** The conversation, without the system message; fit to be sent again with a new user message. */
   readonly transcript: readonly Message[]
+}
+
+/** Tokens of a run: its own model calls and those that its tools made. */
+export interface RunUsage extends Usage {
+  /** By the model that was asked, or the tool where a tool does not say which model it asked. */
+  readonly byModel: Readonly<Record<string, Usage>>
 }
 
 /** A model, and the first step whose reply came from it. */
@@ -71,7 +80,10 @@ export interface Aborted {
   readonly reason: AbortReason
   /** What happened, for people. */
   readonly message: string
-  /** The last text of the model in this run, where there is any. */
+  /**
+   * The last text of the model in this run, where there is any. Where a limit ended the run, also the last results, so
+   * that work is not lost; never absent then.
+   */
   readonly partial?: string
   /** The error behind it, where there is one. */
   readonly error?: ErrorInfo
@@ -115,7 +127,8 @@ export interface OutcomeFacts extends EndingFacts {
 export function endingOf(context: AgentContext): Ending {
   const { aborted, error, verdict } = context
   const facts: EndingFacts = {
-    usage: context.usage,
+    usage: { ...context.usage, byModel: context.usageByModel },
+    ...(Object.keys(context.settings.prices).length === 0 ? {} : { cost: context.cost }),
     memory: context.memory,
     steps: context.step,
     answeredBy: context.answeredBy,
@@ -124,7 +137,7 @@ export function endingOf(context: AgentContext): Ending {
   }
   const stoppedBy = verdict === undefined ? {} : { stoppedBy: verdict }
   if (aborted !== undefined) {
-    const partial = lastText(context)
+    const partial = partialOf(context)
     return {
       ...facts,
       status: 'aborted',
@@ -151,15 +164,4 @@ function pendingApproval({ call, inDoubt }: OpenCall): PendingApproval {
     arguments: call.function.arguments,
     ...(inDoubt === true ? { inDoubt } : {}),
   }
-}
-
-/** The newest text of the model since the last user message. */
-function lastText({ reply, transcript }: AgentContext): string | undefined {
-  if (reply !== undefined && reply.text !== '') return reply.text
-  for (let i = transcript.length - 1; i >= 0; i--) {
-    const message = transcript.at(i)
-    if (message?.role === 'user') return undefined
-    if (message?.role === 'assistant' && message.content) return message.content
-  }
-  return undefined
 }

@@ -1,17 +1,21 @@
 import { describeError, type ErrorInfo, messageOf } from '../errors.ts'
 import { canonicalJson } from '../messages/canonicalJson.ts'
-import { addUsage, type ModelReply } from '../messages/reply.ts'
+import type { ModelReply, Usage } from '../messages/reply.ts'
 import { sendableCall, wellFormed } from '../messages/sendable.ts'
 import { toolError } from '../messages/toolTexts.ts'
-import type { AssistantMessage } from '../messages/types.ts'
+import type { AssistantMessage, UserMessage } from '../messages/types.ts'
 import type { AgentContext, OpenCall } from './context.ts'
 import type { Compaction, ModelTurn, ToolAnswer } from './effects.ts'
-import { hasCalls, isAnswer, isRefused } from './guards.ts'
-import { judge } from './limits.ts'
+import { hasCalls, isAnswer, isFinalAnswer, isRefused } from './guards.ts'
+import { judge } from './limits/judge.ts'
+import type { Verdict } from './limits/judgement.ts'
+import { lastOf } from './limits/ladder.ts'
+import { observeStep, withoutLastStep } from './limits/progress.ts'
+import type { RepeatedCall } from './limits/seen.ts'
 import { calibrated, compacted } from './memoryState.ts'
-import { MISSING_CALLS_NOTE } from './notes.ts'
-import { openCalls } from './openCalls.ts'
+import { openCalls, signatureOf } from './openCalls.ts'
 import type { AbortReason } from './outcome.ts'
+import { type Spending, spend } from './spending.ts'
 import { toolMessages } from './toolMessages.ts'
 
 /** What happened, folded into the context. Each reducer is pure and returns only what changes. */
@@ -37,12 +41,21 @@ export interface Decision {
   readonly arguments?: unknown
 }
 
-export function beginStep({ step }: AgentContext): Change {
-  return { step: step + 1, attempt: 1 }
+export function beginStep(context: AgentContext): Change {
+  return { step: context.step + 1, attempt: 1, ...takeSent(context) }
 }
 
-export function beginClosingCall({ closings }: AgentContext): Change {
-  return { attempt: 1, closings: closings + 1 }
+export function beginClosingCall(context: AgentContext): Change {
+  return { attempt: 1, closings: context.closings + 1, ...takeSent(context) }
+}
+
+/** A message that was sent to the run: it enters the transcript when the next model call begins. */
+export function recordSent({ sent }: AgentContext, message: UserMessage): Change {
+  return { sent: [...sent, wellFormed(message)] }
+}
+
+function takeSent({ transcript, sent }: AgentContext): Pick<AgentContext, 'transcript' | 'sent'> {
+  return { transcript: transcript.append(sent), sent: [] }
 }
 
 export function beginNextAttempt({ attempt }: AgentContext): Change {
@@ -54,8 +67,18 @@ export function recordError(_context: AgentContext, thrown: unknown): Change {
 }
 
 /** The call that failed counts as a step, so that a limit holds however often room has to be made. */
-export function recordContextTooLong(context: AgentContext, thrown: unknown): Change {
-  return { error: describeError(thrown), madeRoom: true, verdict: judge(context) }
+export function recordContextTooLong(
+  context: AgentContext,
+  thrown: unknown,
+  elapsedMs: number = context.elapsedMs,
+): Change {
+  const progress = withoutLastStep(context.progress)
+  return {
+    error: describeError(thrown),
+    madeRoom: true,
+    elapsedMs,
+    ...judge({ ...context, progress, elapsedMs }),
+  }
 }
 
 /** The same for the closing call, which is no step. */
@@ -64,11 +87,15 @@ export function recordClosingTooLong(_context: AgentContext, thrown: unknown): C
 }
 
 /** Keeps what the memory made of the conversation, and counts what that cost. */
-export function recordCompaction({ memory, usage }: AgentContext, compaction: Compaction): Change {
-  return {
-    memory: compacted(memory, compaction),
-    ...(compaction.usage === undefined ? {} : { usage: addUsage(usage, compaction.usage) }),
-  }
+export function recordCompaction(context: AgentContext, compaction: Compaction): Change {
+  const { prices } = context.settings
+  const { spent = [] } = compaction
+  const spending = spent.reduce<Spending>(
+    (before, { model, usage }) => spend(before, usage, [model], prices),
+    context,
+  )
+  const { usage, usageByModel, cost } = spending
+  return { memory: compacted(context.memory, compaction), usage, usageByModel, cost }
 }
 
 export function abortExhausted(context: AgentContext, { exhausted }: Compaction): Change {
@@ -78,36 +105,67 @@ export function abortExhausted(context: AgentContext, { exhausted }: Compaction)
   })
 }
 
-/** Takes a reply in: its calls become open calls, and what is fit for the transcript enters it. */
-export function recordReply(context: AgentContext, turn: ModelTurn): Change {
-  const reply = missesCalls(context, turn.reply) ? { ...turn.reply, problem: MISSING_CALLS_NOTE } : turn.reply
+/**
+ * Takes a reply in: its calls become open calls, and what is fit for the transcript enters it.
+ *
+ * @param elapsedMs Milliseconds since the start of the run. Default: as many as were told last.
+ */
+export function recordReply(
+  context: AgentContext,
+  turn: ModelTurn,
+  elapsedMs: number = context.elapsedMs,
+): Change {
+  const reply = missesCalls(context, turn.reply)
+    ? { ...turn.reply, problem: context.policy.texts.missingCalls }
+    : turn.reply
   const received = {
     reply,
     calls: openCalls(context, turn),
-    usage: addUsage(context.usage, reply.usage),
-    memory: calibrated(context.memory, turn.counted, reply),
-    answeredBy: answeredBy(context, reply),
     error: undefined,
+    elapsedMs,
+    ...receive(context, turn),
   }
   const next = { ...context, ...received }
   if (isRefused(next)) return { ...received, calls: [] }
   const isWhole = hasCalls(next) || isAnswer(next)
-  const malformed = isWhole && reply.finish !== 'length' ? 0 : context.malformed + 1
-  if (!isWhole) return { ...received, malformed, verdict: judge({ ...next, malformed }) }
-  return {
+  const change = {
     ...received,
-    malformed,
-    transcript: context.transcript.append([assistantMessage(reply, next.calls)]),
+    malformed: isWhole && reply.finish !== 'length' ? 0 : context.malformed + 1,
+    transcript: isWhole
+      ? context.transcript.append([assistantMessage(reply, next.calls)])
+      : context.transcript,
   }
+  if (hasCalls(next) || isFinalAnswer(next)) return change
+  const progress = withoutLastStep(context.progress)
+  return { ...change, progress, ...judge({ ...next, ...change, progress }) }
 }
 
 /** Takes the closing answer in. Calls that the model made all the same are ignored. */
-export function recordClosingReply(context: AgentContext, { reply, counted }: ModelTurn): Change {
-  const usage = addUsage(context.usage, reply.usage)
+export function recordClosingReply(context: AgentContext, turn: ModelTurn): Change {
+  const { reply } = turn
   const transcript =
     reply.text.trim() === '' ? context.transcript : context.transcript.append([assistantMessage(reply, [])])
-  const memory = calibrated(context.memory, counted, reply)
-  return { reply, usage, memory, answeredBy: answeredBy(context, reply), error: undefined, transcript }
+  // What was sent while the answer was written stays unanswered, and is not lost.
+  return {
+    reply,
+    error: undefined,
+    ...receive(context, turn),
+    ...takeSent({ ...context, transcript }),
+  }
+}
+
+/** What every reply counts to: what was spent, and which model answered. */
+function receive(
+  context: AgentContext,
+  { reply, counted, model: asked }: ModelTurn,
+): Pick<AgentContext, 'model' | 'answeredBy' | 'usage' | 'usageByModel' | 'cost' | 'memory'> {
+  const model = [reply.model, asked].filter((name) => name !== undefined)
+  return {
+    model,
+    answeredBy: answeredBy(context, reply),
+    memory: calibrated(context.memory, counted, reply),
+    ...spend(context, reply.usage, model, context.settings.prices),
+  }
 }
 
 function answeredBy(
@@ -124,23 +182,41 @@ function missesCalls(
   { finish, toolCalls, text }: ModelReply,
 ): boolean {
   if (finish !== 'tool_calls' || toolCalls.length > 0 || text.trim() === '') return false
-  return settings.missingCalls === 'nudge' && malformed === 0 && settings.limits.malformed > 1
+  return settings.missingCalls === 'nudge' && malformed === 0 && lastOf(settings.limits.malformed) > 1
 }
 
 /** Answers a call, and those of the same step that ask for the same. What it spent counts as the run's own. */
 export function settleCall(
-  { calls, usage }: AgentContext,
+  context: AgentContext,
   { position, answer }: { readonly position: number; readonly answer: ToolAnswer },
 ): Change {
-  const { usage: spent, ...told } = answer
+  const { usage, usageByModel, ...told } = answer
+  const { calls } = context
   const shown = withEdit(calls[position], told)
   return {
     calls: calls.map((open, i) => {
       const isAnswered = (i === position || open.sameAs === position) && open.answer === undefined
       return isAnswered ? { ...open, answer: shown } : open
     }),
-    ...(spent === undefined ? {} : { usage: addUsage(usage, spent) }),
+    ...(usage === undefined
+      ? {}
+      : spendOfCall(context, usageByModel ?? { [toolOf(calls, position)]: usage })),
   }
+}
+
+/** Tokens that a tool spent on models of its own; by its name where it does not say on which. */
+function spendOfCall(
+  { usage, usageByModel, cost, settings }: AgentContext,
+  spent: Readonly<Record<string, Usage>>,
+): Change {
+  return Object.entries(spent).reduce(
+    (before, [model, ofModel]) => spend(before, ofModel, [model], settings.prices),
+    { usage, usageByModel, cost },
+  )
+}
+
+function toolOf(calls: readonly OpenCall[], position: number): string {
+  return calls[position]?.call.function.name ?? 'unknown'
 }
 
 /** The model is told when a person changed what it asked for: the transcript shows its own arguments. */
@@ -172,7 +248,8 @@ function decided(open: OpenCall, decision: Decision): OpenCall {
   if (decision.approved !== true) return { ...open, approval: 'not_needed', answer: denied(decision) }
   if (decision.arguments === undefined) return { ...open, approval: 'approved' }
   const edited = { ...open.call.function, arguments: canonicalJson(decision.arguments) }
-  return { ...open, approval: 'approved', edited: true, call: { ...open.call, function: edited } }
+  const call = { ...open.call, function: edited }
+  return { ...open, approval: 'approved', edited: true, call, signature: signatureOf(call) }
 }
 
 function denied({ reason }: Decision): ToolAnswer {
@@ -180,18 +257,36 @@ function denied({ reason }: Decision): ToolAnswer {
 }
 
 /** Moves the results of the step into the transcript, in call order, and judges the run. */
-export function recordResults(context: AgentContext): Change {
+export function recordResults(context: AgentContext, elapsedMs: number = context.elapsedMs): Change {
   // A run begins by observing what it was given.
   if (context.step === 0) return {}
-  // What ran once failed once, however many calls asked for it.
-  const answers = executed(context.calls).flatMap(({ answer }) => (answer === undefined ? [] : [answer]))
+  const { calls } = context
+  const progress = observeStep(context, calls)
+  const shown = withRepeatWarnings(context, progress.repeated)
   const recorded = {
-    transcript: context.transcript.append(toolMessages(context.calls, cancelledAnswer)),
+    elapsedMs,
+    transcript: context.transcript.append(toolMessages(shown, cancelledAnswer)),
     calls: [],
-    errorStreak: answers.reduce(nextErrorStreak, context.errorStreak),
+    progress,
     ...countCalls(context),
   }
-  return { ...recorded, verdict: judge({ ...context, ...recorded }) }
+  return { ...recorded, ...judge({ ...context, ...recorded }, calls) }
+}
+
+/** A call that brought nothing new says so below its result, where the model looks. */
+function withRepeatWarnings(
+  { calls, settings, policy }: AgentContext,
+  repeated: readonly RepeatedCall[],
+): readonly OpenCall[] {
+  const { warn: max } = settings.limits.repeats
+  if (max === undefined || repeated.length === 0) return calls
+  return calls.map((open, i) => {
+    const again = repeated.find(({ position }) => position === i)
+    if (again === undefined || again.count < max || open.answer === undefined) return open
+    const { tool, count } = again
+    const note = policy.texts.warnings.repeats({ tool, count, max })
+    return { ...open, answer: { ...open.answer, content: `${open.answer.content}\n\n${note}` } }
+  })
 }
 
 /** Ends the run without an answer. Calls that are still open are answered, so that the transcript can go on. */
@@ -199,12 +294,34 @@ export function abort(
   context: AgentContext,
   aborted: { readonly reason: AbortReason; readonly message: string },
 ): Change {
+  return { aborted, ...cutShort(context) }
+}
+
+/** Ends the step that is under way. Its open calls are answered, and what was sent is kept. */
+function cutShort(context: AgentContext): Change {
+  const { calls, sent } = context
   return {
-    aborted,
-    transcript: context.transcript.append(toolMessages(context.calls, cancelledAnswer)),
+    transcript: context.transcript.append([...toolMessages(calls, cancelledAnswer), ...sent]),
     calls: [],
+    sent: [],
     ...countCalls(context),
   }
+}
+
+/** The time for work is over: what is under way is given up, and what is left of `time` is for the closing answer. */
+export function concludeAfterTime(context: AgentContext): Change {
+  const verdict = context.verdict ?? timeVerdict(context, 'conclude')
+  return { ...cutShort(context), verdict, warnings: [] }
+}
+
+export function abortAfterTime(context: AgentContext): Change {
+  const verdict = timeVerdict(context, 'abort')
+  return { ...abort(context, { reason: 'timeout', message: verdict.evidence }), verdict }
+}
+
+function timeVerdict({ settings: { limits } }: AgentContext, reaction: 'conclude' | 'abort'): Verdict {
+  const max = limits.time[reaction] ?? 0
+  return { limit: 'time', max, reaction, evidence: `the run was under way for ${Math.round(max)} ms` }
 }
 
 function reasonOf({ code }: ErrorInfo): AbortReason {
@@ -243,8 +360,8 @@ export function abortAfterRefusal(context: AgentContext): Change {
 export function abortAfterLimit(context: AgentContext): Change {
   const { verdict, reply } = context
   const message = verdict?.evidence ?? 'A limit was reached.'
-  if (verdict?.limit !== 'malformed') return abort(context, { reason: 'limit', message })
-  return abort(context, { reason: malformedReason(reply), message })
+  if (verdict?.limit === 'malformed') return abort(context, { reason: malformedReason(reply), message })
+  return abort(context, { reason: verdict?.limit === 'time' ? 'timeout' : 'limit', message })
 }
 
 function malformedReason(reply: ModelReply | undefined): AbortReason {
@@ -279,7 +396,7 @@ function countCalls({
 }
 
 function executed(calls: readonly OpenCall[]): readonly OpenCall[] {
-  return calls.filter(({ sameAs }) => sameAs === undefined)
+  return calls.filter(({ sameAs, answer }) => sameAs === undefined && answer?.error !== 'limit_reached')
 }
 
 /** `runTool` answers whatever a tool does; this is for actors that users provide themselves. */
@@ -298,10 +415,4 @@ function assistantMessage({ message }: ModelReply, calls: readonly OpenCall[]): 
     content: message.content,
     tool_calls: calls.map(({ call }) => sendableCall(call)),
   })
-}
-
-/** A person's refusal is no failure of a tool: it leaves the streak as it is. */
-function nextErrorStreak(streak: number, { error }: ToolAnswer): number {
-  if (error === undefined) return 0
-  return error === 'denied' ? streak : streak + 1
 }

@@ -1,18 +1,13 @@
 import { MisuseError } from '../errors.ts'
+import { isOff } from './limits/ladder.ts'
+import { defaultLadders, type Ladders, type Limits, resolveLadders } from './limits/limits.ts'
+import type { Price, Prices } from './prices.ts'
 
-/** Thresholds at which the loop is bounded. Each is a guard on the chart. */
-export interface Limits {
-  /** Model calls that may ask for tools. When they are used up the run concludes. Default: 8. */
-  readonly steps: number
-  /** Failed tool calls in a row, over all tools, after which the run concludes. A success resets it. Default: 3. */
-  readonly errorStreak: number
-  /** Replies in a row that are empty or cut off. One less is answered with a nudge, then the run aborts. Default: 2. */
-  readonly malformed: number
-}
-
-/** All numbers that steer a run. Recorded in its journal, so that a resumed run goes on under the same ones. */
+/** What steers a run, in plain JSON. Recorded in its journal, so that a resumed run goes on under the same settings. */
 export interface RunSettings {
-  readonly limits: Limits
+  readonly limits: Ladders
+  /** What models cost. Default: nothing is known of that. */
+  readonly prices: Prices
   /** How often one model call is tried again after an error that may pass. Default: 2. */
   readonly modelRetries: number
   /**
@@ -29,7 +24,8 @@ export interface RunSettings {
 }
 
 export const defaultSettings: RunSettings = {
-  limits: { steps: 8, errorStreak: 3, malformed: 2 },
+  limits: defaultLadders,
+  prices: {},
   modelRetries: 2,
   missingCalls: 'nudge',
   runApprovedFirst: false,
@@ -38,34 +34,21 @@ export const defaultSettings: RunSettings = {
 /** Settings as a user gives them: what is left out keeps its default. `Infinity` switches a limit off. */
 export interface SettingsInput {
   readonly limits?: Partial<Limits> | undefined
+  readonly prices?: Prices | undefined
   readonly modelRetries?: number | undefined
   readonly missingCalls?: RunSettings['missingCalls'] | undefined
   readonly runApprovedFirst?: boolean | undefined
 }
 
-/** @throws MisuseError `invalid_limit` for an unknown limit or a threshold that is not a positive whole number. */
+/** @throws MisuseError `invalid_limit`, `invalid_price` or `invalid_option` for what cannot be. */
 export function resolveSettings(input: SettingsInput, base: RunSettings = defaultSettings): RunSettings {
-  const limits: Record<keyof Limits, number> = { ...base.limits }
-  for (const [name, value] of Object.entries(input.limits ?? {})) {
-    if (!isLimit(name)) {
-      throw new MisuseError(
-        'invalid_limit',
-        `Unknown limit "${name}". Known limits: ${Object.keys(limits).join(', ')}.`,
-      )
-    }
-    if (value === undefined) continue
-    if (value === null) {
-      // JSON writes Infinity so, and a journal is JSON.
-      limits[name] = Number.POSITIVE_INFINITY
-      continue
-    }
-    if (!(value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && value >= 1))) {
-      throw new MisuseError(
-        'invalid_limit',
-        `limits.${name} must be a whole number of at least 1, not ${value}.`,
-      )
-    }
-    limits[name] = value
+  const limits = resolveLadders(input.limits ?? {}, base.limits)
+  const prices = checkedPrices(input.prices ?? base.prices)
+  if (!isOff(limits.cost) && Object.keys(prices).length === 0) {
+    throw new MisuseError(
+      'missing_price',
+      "limits.cost needs prices, per million tokens: prices: { 'gpt-4.1': { input: 2, output: 8 } }.",
+    )
   }
   const modelRetries = input.modelRetries ?? base.modelRetries
   if (!(Number.isInteger(modelRetries) && modelRetries >= 0)) {
@@ -83,12 +66,24 @@ export function resolveSettings(input: SettingsInput, base: RunSettings = defaul
   }
   return {
     limits,
+    prices,
     modelRetries,
     missingCalls,
     runApprovedFirst: input.runApprovedFirst ?? base.runApprovedFirst,
   }
 }
 
-function isLimit(name: string): name is keyof Limits {
-  return Object.hasOwn(defaultSettings.limits, name)
+function checkedPrices(prices: Prices): Prices {
+  const isAmount = (amount: unknown): boolean =>
+    typeof amount === 'number' && amount >= 0 && Number.isFinite(amount)
+  for (const [model, price] of Object.entries(prices) as [string, Partial<Price> | null][]) {
+    const { input, cachedInput = 0, output } = price ?? {}
+    if (isAmount(input) && isAmount(output) && isAmount(cachedInput)) continue
+    throw new MisuseError(
+      'invalid_price',
+      `prices["${model}"] must be { input, output }, and cachedInput where it differs: each a number of at least 0 per ` +
+        'million tokens.',
+    )
+  }
+  return prices
 }

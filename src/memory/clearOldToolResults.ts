@@ -1,5 +1,5 @@
 import type { Message, ToolMessage } from '../messages/types.ts'
-import { checkCount } from './checkCount.ts'
+import { checkCount } from './checks.ts'
 import { memoryOf, type StrategyMemory } from './strategy.ts'
 import { fits } from './trim.ts'
 

@@ -1,11 +1,14 @@
 import { messageOf } from '../errors.ts'
-import { capText, estimateTokens } from '../messages/capText.ts'
+import type { Spent } from '../machines/effects.ts'
+import { capText } from '../messages/capText.ts'
+import { estimateTokens } from '../messages/estimateTokens.ts'
 import { withoutThoughts } from '../messages/jsonObjects.ts'
 import type { ReadResult } from '../messages/readJson.ts'
-import { addUsage, type Usage } from '../messages/reply.ts'
+import { soundReply } from '../messages/soundReply.ts'
 import type { Message } from '../messages/types.ts'
 import { usageOf } from '../messages/usage.ts'
 import type { Model, ModelRequest } from '../models/model.ts'
+import { within } from '../thenables.ts'
 import type { CompactIO } from './memory.ts'
 
 /** How often a model is asked before it is done without. */
@@ -20,7 +23,7 @@ const INPUT_SHARE = 1 / 2
 /** What came of asking a model to make something of old messages. */
 export type Digest<Value> = {
   /** What was spent, over all attempts. */
-  readonly usage: Usage | undefined
+  readonly spent: readonly Spent[]
 } & ({ readonly value: Value } | { readonly value: undefined; readonly problem: string })
 
 export interface DigestTask<Value> {
@@ -36,9 +39,9 @@ export interface DigestTask<Value> {
 /** Asks a model for a digest, and once more where what came is of no use. Never throws for what the model does. */
 export async function digest<Value>(
   { model, task, material, read }: DigestTask<Value>,
-  { signal }: Pick<CompactIO, 'signal'>,
+  { signal, timeoutMs }: Pick<CompactIO, 'signal' | 'timeoutMs'>,
 ): Promise<Digest<Value>> {
-  let usage: Usage | undefined
+  const spent: Spent[] = []
   let problem = ''
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const hint = problem === '' ? '' : `\n\nYour last try could not be used: ${problem}.`
@@ -51,21 +54,37 @@ export async function digest<Value>(
       toolChoice: 'none',
     }
     try {
-      const reply = await model.generate(request, { signal })
-      const spent = usageOf(reply, request)
-      usage = usage === undefined ? spent : addUsage(usage, spent)
+      const reply = soundReply(await ask(model, request, { signal, timeoutMs }))
+      if (reply === undefined) throw new Error(`the service of model "${model.id}" gave back no reply`)
+      spent.push({ model: model.id, usage: usageOf(reply, request) })
       const result: ReadResult<Value> =
         reply.finish === 'length'
           ? { ok: false, problem: 'it was cut off at the output limit, so write less' }
           : read(withoutThoughts(reply.text).trim())
-      if (result.ok) return { usage, value: result.value }
+      if (result.ok) return { spent, value: result.value }
       problem = result.problem
     } catch (thrown) {
       if (signal.aborted) throw thrown
       problem = messageOf(thrown)
     }
   }
-  return { usage, value: undefined, problem }
+  return { spent, value: undefined, problem }
+}
+
+/** Asks a model, and gives it up after a while: one that hangs must not be waited for with every step. */
+async function ask(
+  model: Model,
+  request: ModelRequest,
+  { signal, timeoutMs }: Pick<CompactIO, 'signal' | 'timeoutMs'>,
+): Promise<unknown> {
+  const own = new AbortController()
+  const late = (): Error => {
+    const error = new Error(`${model.id} did not answer within ${timeoutMs} ms`)
+    own.abort(error)
+    return error
+  }
+  const asked = model.generate(request, { signal: AbortSignal.any([signal, own.signal]) })
+  return within(timeoutMs, asked, late, signal)
 }
 
 /**

@@ -1,8 +1,9 @@
+import { MisuseError } from '../errors.ts'
 import { headOf } from '../messages/plainCut.ts'
 import { type ReadResult, readJson } from '../messages/readJson.ts'
 import type { Message, UserMessage } from '../messages/types.ts'
 import type { Model } from '../models/model.ts'
-import { checkCount } from './checkCount.ts'
+import { checkCount, checkModel } from './checks.ts'
 import { digest, textOfMessages } from './digest.ts'
 import { messagesLeaving } from './leaving.ts'
 import type { MemoryFacts } from './memoryFacts.ts'
@@ -13,6 +14,12 @@ import type { View } from './view.ts'
 
 const DEFAULT_MAX_FACTS = 50
 const DEFAULT_MAX_TOKENS = 500
+
+/** What stands around the facts takes some fifty tokens already. */
+const LEAST_MAX_TOKENS = 100
+
+/** The most of the block that one fact may take. */
+const LARGEST_SHARE = 1 / 4
 
 /** Longer keys and values are cut: a fact is a line, not a document. In characters. */
 const MAX_KEY_LENGTH = 64
@@ -49,7 +56,14 @@ export function facts({
 }: FactsOptions = {}): StrategyMemory {
   checkCount('facts({ maxFacts }): maxFacts', maxFacts)
   checkCount('facts({ maxTokens }): maxTokens', maxTokens)
+  if (maxTokens < LEAST_MAX_TOKENS) {
+    throw new MisuseError(
+      'invalid_memory',
+      `facts({ maxTokens }): maxTokens must be at least ${LEAST_MAX_TOKENS}, not ${maxTokens}.`,
+    )
+  }
   if (batch !== 0) checkCount('facts({ batch }): batch', batch)
+  checkModel('facts({ model }): model', model)
   const messages = new WeakMap<FactsState, UserMessage>()
 
   const narrow = (view: View, state: FactsState, known: MemoryFacts): View => {
@@ -73,7 +87,7 @@ export function facts({
       const state = stateOf(given)
       const { start } = narrow(view, state, io)
       const reader = model ?? io.agentModel
-      const { usage, ...digested } = await digest(
+      const { spent, ...digested } = await digest(
         {
           model: reader,
           task: TASK,
@@ -85,15 +99,14 @@ export function facts({
         },
         io,
       )
-      const spent = usage === undefined ? {} : { usage }
       if (digested.value === undefined) {
         const problem = `No facts were taken from messages that are no longer shown: ${digested.problem}`
-        return { state: { ...state, upTo: start } satisfies FactsState, ...spent, problem }
+        return { state: { ...state, upTo: start } satisfies FactsState, spent, problem }
       }
       const merged = merge(state.facts, digested.value).slice(-maxFacts)
       return {
         state: { facts: fitting(merged, maxTokens, io.counter), upTo: start } satisfies FactsState,
-        ...spent,
+        spent,
       }
     },
   })
@@ -116,7 +129,7 @@ const noFacts: FactsState = { facts: [], upTo: 0 }
 
 function stateOf(state: unknown): FactsState {
   const { facts: kept, upTo } = (state ?? {}) as Partial<FactsState>
-  return Array.isArray(kept) && typeof upTo === 'number' ? (state as FactsState) : noFacts
+  return Array.isArray(kept) && Number.isInteger(upTo) ? (state as FactsState) : noFacts
 }
 
 const TASK: string =
@@ -165,10 +178,20 @@ function merge(kept: readonly Fact[], changes: Changes): readonly Fact[] {
   return [...merged]
 }
 
+/** Those that were confirmed last, as many as fit; a long one is cut rather than all the others dropped. */
 function fitting(kept: readonly Fact[], maxTokens: number, counter: MessageCounter): readonly Fact[] {
-  let newest = kept
-  while (newest.length > 0 && counter.count(factsMessage(newest)) > maxTokens) newest = newest.slice(1)
+  const sizeOfAll = (some: readonly Fact[]): number => counter.count(factsMessage(some))
+  const frame = sizeOfAll([])
+  const most = frame + (maxTokens - frame) * LARGEST_SHARE
+  let newest = kept.map((fact) => cutFact(fact, (some) => sizeOfAll([some]) <= most))
+  while (newest.length > 0 && sizeOfAll(newest) > maxTokens) newest = newest.slice(1)
   return newest
+}
+
+function cutFact([key, value]: Fact, isShort: (fact: Fact) => boolean): Fact {
+  let short = value
+  while (short.length > 1 && !isShort([key, short])) short = headOf(short, Math.floor(short.length / 2))
+  return [key, short]
 }
 
 function factsMessage(kept: readonly Fact[]): UserMessage {

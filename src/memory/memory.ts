@@ -1,4 +1,4 @@
-import type { Usage } from '../messages/reply.ts'
+import type { Spent } from '../machines/effects.ts'
 import type { Message } from '../messages/types.ts'
 import type { Model } from '../models/model.ts'
 import type { MemoryFacts } from './memoryFacts.ts'
@@ -32,6 +32,8 @@ export interface Memory {
 export interface CompactIO extends MemoryFacts {
   /** Aborted when nobody wants the result any more. */
   readonly signal: AbortSignal
+  /** Milliseconds after which a model that is asked is given up: the agent's `modelTimeoutMs`. */
+  readonly timeoutMs: number
   /** The agent's own model, for memories that are given no other. */
   readonly agentModel: Model
 }
@@ -40,8 +42,8 @@ export interface CompactIO extends MemoryFacts {
 export interface Compacted {
   /** The new state: plain JSON. */
   readonly state: unknown
-  /** Tokens that were spent on it; they count to the run. */
-  readonly usage?: Usage
+  /** Tokens that were spent on it, by the model that was asked; they count to the run. */
+  readonly spent?: readonly Spent[]
   /** What went wrong on the way and was got over, for people: shown in the event `compaction.finished`. */
   readonly problem?: string
 }

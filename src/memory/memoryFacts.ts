@@ -15,7 +15,7 @@ export interface MemoryFacts {
   readonly beside: Beside
   /** How many tokens the provider reported for each that was counted. 1 until it reports. */
   readonly calibration: number
-  /** The most tokens, as they are counted, that a request may have, where a refusal of the provider has taught it; else Infinity. */
+  /** The most tokens, as they are counted, of the conversation, where a refusal of the provider has taught it; else Infinity. */
   readonly ceiling: number
   /** What the tokens of the whole transcript cannot exceed, known without counting them. */
   wholeAtMost(): number

@@ -1,5 +1,5 @@
 import { MisuseError } from '../errors.ts'
-import { addUsage, type Usage } from '../messages/reply.ts'
+import type { Spent } from '../machines/effects.ts'
 import type { Message } from '../messages/types.ts'
 import type { Compacted, CompactIO, Memory } from './memory.ts'
 import { type MemoryFacts, memoryFacts } from './memoryFacts.ts'
@@ -28,12 +28,27 @@ export interface StrategyMemory extends Memory {
   view(transcript: readonly Message[], state?: unknown, facts?: MemoryFacts): readonly Message[]
 }
 
-/** A memory of one strategy. */
+const NO_VIEW =
+  'The narrow function of a strategy must return a View: the one that it is given, or view.from(…) and the like.'
+
+/**
+ * A memory of one strategy.
+ *
+ * @throws MisuseError `invalid_memory` for what has no `narrow`.
+ */
 export function memoryOf(strategy: Strategy): StrategyMemory {
+  if (typeof strategy?.narrow !== 'function') {
+    throw new MisuseError(
+      'invalid_memory',
+      'memoryOf needs a strategy: { narrow(view, state, facts) { … } }.',
+    )
+  }
   return {
     strategy,
     view(transcript, state, facts = memoryFacts(transcript)) {
-      return trim(strategy.narrow(View.of(transcript), state, facts), facts).toMessages()
+      const view = strategy.narrow(View.of(transcript), state, facts)
+      if (!(view instanceof View)) throw new MisuseError('invalid_memory', NO_VIEW)
+      return trim(view, facts).toMessages()
     },
     // What is never wanted need not be asked for with every step.
     ...(strategy.wantsCompaction === undefined
@@ -93,14 +108,13 @@ export function compose(...memories: readonly StrategyMemory[]): StrategyMemory 
     async compact(view, state, io) {
       const states = strategies.map((_, i) => given(statesOf(state)[i]))
       const problems: string[] = []
-      let usage: Usage | undefined
+      const spent: Spent[] = []
       let shown = view
       for (const [i, strategy] of strategies.entries()) {
         if (strategy.compact !== undefined && strategy.wantsCompaction?.(shown, states[i], io)) {
           const compacted = await strategy.compact(shown, states[i], io)
           states[i] = compacted.state
-          if (compacted.usage !== undefined)
-            usage = usage ? addUsage(usage, compacted.usage) : compacted.usage
+          spent.push(...(compacted.spent ?? []))
           if (compacted.problem !== undefined) problems.push(compacted.problem)
         }
         shown = strategy.narrow(shown, states[i], io)
@@ -108,7 +122,7 @@ export function compose(...memories: readonly StrategyMemory[]): StrategyMemory 
       return {
         // JSON has no undefined in arrays.
         state: states.map((own) => own ?? null),
-        ...(usage === undefined ? {} : { usage }),
+        spent,
         ...(problems.length === 0 ? {} : { problem: problems.join('; ') }),
       }
     },

@@ -1,28 +1,35 @@
 import { MisuseError } from '../errors.ts'
 import { capText } from '../messages/capText.ts'
+import { headOf } from '../messages/plainCut.ts'
 import type { Message, UserMessage } from '../messages/types.ts'
 import type { Model } from '../models/model.ts'
-import { checkCount } from './checkCount.ts'
+import { checkCount, checkModel } from './checks.ts'
 import { digest, textOfMessages } from './digest.ts'
 import { messagesLeaving } from './leaving.ts'
 import type { Compacted, CompactIO } from './memory.ts'
 import type { MemoryFacts } from './memoryFacts.ts'
 import { memoryOf, type Strategy, type StrategyMemory } from './strategy.ts'
-import { effectiveLimit, exchangesBackward, fits, roomFor, trim } from './trim.ts'
+import { exchangesBackward, fits, roomFor, trim } from './trim.ts'
 import type { View } from './view.ts'
 
-/** The most tokens of a summary, unless the options say otherwise; never more than a quarter of `at`. */
+/** The most tokens of a summary, unless the options say otherwise, and the share of the room that it never exceeds. */
 const DEFAULT_MAX_TOKENS = 1000
 const LARGEST_SHARE = 1 / 4
 
 export interface SummaryOptions {
   /** The tokens of a request, system message and tools included, above which older messages are summarised. */
   readonly at: number
-  /** Tokens of the newest messages that stay word for word when that happens. Less than `at`. */
+  /**
+   * Tokens of the newest messages that stay word for word when that happens. Less than `at`; in proportion less where
+   * system message and tools take their part of it.
+   */
   readonly keep: number
   /** Writes the summary. Default: the agent's own model. */
   readonly model?: Model
-  /** The most tokens of the summary. Default: 1000, or a quarter of `at` where that is less. */
+  /**
+   * The most tokens of the summary. Default: 1000. Never more than a quarter of what `at` leaves beside system message and
+   * tools.
+   */
   readonly maxTokens?: number
 }
 
@@ -45,14 +52,19 @@ export function summary({ at, keep, model, maxTokens }: SummaryOptions): Strateg
     )
   }
   if (maxTokens !== undefined) checkCount('summary({ maxTokens }): maxTokens', maxTokens)
-  return memoryOf(runningSummary({ sizes: () => ({ at, keep }), model, maxTokens }))
+  checkModel('summary({ model }): model', model)
+  return memoryOf(runningSummary({ sizes: () => ({ at, keptShare: keep / at }), model, maxTokens }))
 }
 
-/** The sizes at which a summary works; both Infinity where nothing calls for one. */
+/** The size of a request at which a summary is made, and the share of the conversation that then stays. */
 export interface SummarySizes {
+  /** Infinity where nothing calls for a summary. */
   readonly at: number
-  readonly keep: number
+  readonly keptShare: number
 }
+
+/** Characters of a long token. */
+const LONGEST_TOKEN = 16
 
 interface SummaryParts {
   readonly sizes: (facts: MemoryFacts) => SummarySizes
@@ -80,55 +92,41 @@ export function runningSummary({ sizes, model, maxTokens }: SummaryParts): Strat
 
   return {
     narrow(view, state, facts) {
-      const shown = summarised(view, stateOf(state))
-      return trim(shown.within(sizes(facts).at), facts)
+      return trim(summarised(view, stateOf(state)).within(sizes(facts).at), facts)
     },
     wantsCompaction(view, given, facts) {
       const state = stateOf(given)
-      const { at, keep } = scaled(sizes(facts), facts)
+      const { at } = sizes(facts)
       const shown = summarised(view, state).within(at)
-      return !fits(shown, facts) && cutFor(shown, { at, keep, most: mostFor(at) }, facts) > shown.start
+      return !fits(shown, facts) && cutFor(shown, partsOf(facts), facts) > shown.start
     },
     async compact(view, given, io) {
       const state = stateOf(given)
-      const { at, keep } = scaled(sizes(io), io)
-      const most = mostFor(at)
-      const upTo = cutFor(summarised(view, state).within(at), { at, keep, most }, io)
+      const { keep, most } = partsOf(io)
+      const upTo = cutFor(summarised(view, state), { keep }, io)
       const leaving = messagesLeaving(view.transcript, Math.min(state?.upTo ?? 0, upTo), upTo)
       return summarise(leaving, { before: state, upTo, most, model: model ?? io.agentModel }, io)
     },
   }
 
-  function mostFor(at: number): number {
-    return maxTokens ?? Math.max(1, Math.min(DEFAULT_MAX_TOKENS, Math.floor(at * LARGEST_SHARE)))
+  /** What of the room beside system message and tools is for the newest messages, and what at most for the summary. */
+  function partsOf(facts: MemoryFacts): { readonly keep: number; readonly most: number } {
+    const { at, keptShare } = sizes(facts)
+    const room = Math.max(0, roomFor(at, facts))
+    const most = Math.min(maxTokens ?? DEFAULT_MAX_TOKENS, Math.max(1, Math.floor(room * LARGEST_SHARE)))
+    return { keep: Math.min(room * keptShare, room - most), most }
   }
 }
 
-/** Where the provider has taught that less fits, everything becomes smaller in proportion. */
-function scaled(sizes: SummarySizes, facts: MemoryFacts): SummarySizes {
-  const { at, keep } = sizes
-  const most = effectiveLimit(at, facts)
-  return most === at ? sizes : { at: most, keep: (keep * most) / at }
-}
-
-/**
- * The position from which on messages stay: the newest exchanges of at most `keep` tokens that leave room for the summary,
- * and always the newest one.
- */
-function cutFor(
-  view: View,
-  { at, keep, most }: SummarySizes & { readonly most: number },
-  facts: MemoryFacts,
-): number {
-  const { counter, calibration } = facts
+/** The position from which on messages stay: the newest exchanges of at most `keep` tokens, and always the newest one. */
+function cutFor(view: View, { keep }: { readonly keep: number }, { counter }: MemoryFacts): number {
   const sizeAt = (position: number): number => counter.count(view.at(position) as Message)
-  const room = Math.min(keep / calibration, roomFor(at, facts) - most)
   let used = 0
   let cut: number | undefined
   for (const { start, end, request } of exchangesBackward(view)) {
     for (let i = start; i < end; i++) used += sizeAt(i)
-    if (used > room && cut !== undefined) break
-    if (cut === undefined || used + (request === undefined ? 0 : sizeAt(request)) <= room) cut = start
+    if (used > keep && cut !== undefined) break
+    if (cut === undefined || used + (request === undefined ? 0 : sizeAt(request)) <= keep) cut = start
   }
   return cut ?? view.start
 }
@@ -152,14 +150,17 @@ async function summarise(
   const { counter } = io
   const replaced =
     counter.counter.count(old) + leaving.reduce((sum, message) => sum + counter.count(message), 0)
-  const { usage, ...digested } = await digest(
+  const { spent, ...digested } = await digest(
     {
       model,
       task: instructionsFor(most),
       material: materialOf(old, textOfMessages(leaving, model)),
       read(text) {
         if (text === '') return { ok: false, problem: 'it was empty' }
-        const capped = capText(text, most, (part) => counter.counter.count(part))
+        // A text beyond that is not worth counting: a token is rarely longer.
+        const capped = capText(headOf(text, most * LONGEST_TOKEN), most, (part) =>
+          counter.counter.count(part),
+        )
         return counter.count(backgroundMessage(capped)) < replaced
           ? { ok: true, value: capped }
           : { ok: false, problem: 'it was no shorter than what it is to replace' }
@@ -167,12 +168,11 @@ async function summarise(
     },
     io,
   )
-  const spent = usage === undefined ? {} : { usage }
   if (digested.value !== undefined)
-    return { state: { text: digested.value, upTo } satisfies SummaryState, ...spent }
+    return { state: { text: digested.value, upTo } satisfies SummaryState, spent }
   return {
     state: { text: old, upTo } satisfies SummaryState,
-    ...spent,
+    spent,
     problem: `The summary failed, and older messages were left out without one: ${digested.problem}`,
   }
 }
@@ -206,5 +206,5 @@ function backgroundMessage(text: string): UserMessage {
 
 function stateOf(state: unknown): SummaryState | undefined {
   const { text, upTo } = (state ?? {}) as Partial<SummaryState>
-  return typeof text === 'string' && typeof upTo === 'number' ? (state as SummaryState) : undefined
+  return typeof text === 'string' && Number.isInteger(upTo) ? (state as SummaryState) : undefined
 }

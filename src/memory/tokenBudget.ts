@@ -1,4 +1,4 @@
-import { checkCount } from './checkCount.ts'
+import { checkCount } from './checks.ts'
 import { memoryOf, type StrategyMemory } from './strategy.ts'
 import { trim } from './trim.ts'
 

@@ -27,8 +27,7 @@ export class ContextExhaustedError extends LoopchartError {
  */
 export function trim(view: View, facts: MemoryFacts): View {
   if (fits(view, facts)) return view
-  const most = effectiveLimit(view.limit, facts)
-  const room = roomFor(most, facts)
+  const room = roomFor(view.limit, facts)
   const behind = sum(view.background, (message) => facts.counter.count(message))
   const fitted =
     newestThatFit(view, room - behind, facts) ??
@@ -36,36 +35,34 @@ export function trim(view: View, facts: MemoryFacts): View {
     (behind === 0 ? undefined : newestThatFit(view.withoutBackground(), room, facts))
   if (fitted !== undefined) return fitted
   throw new ContextExhaustedError(
-    `The last user message and the newest exchange do not fit into ${most} tokens, of which ${Math.max(0, room)} are ` +
-      'left beside the system message and the tools. Tried: leaving out older exchanges, leaving out summaries and ' +
-      'facts, shortening tool results. Ask for less, or give the memory a larger budget.',
+    `The last user message and the newest exchange do not fit into ${Math.max(0, room)} tokens, which is what the limit ` +
+      `of ${view.limit === Number.POSITIVE_INFINITY ? 'the provider' : view.limit} leaves beside the system message and ` +
+      'the tools. Tried: leaving out older exchanges, leaving out summaries and facts, shortening tool results. Ask ' +
+      'for less, or give the memory a larger budget.',
   )
 }
 
 /** Whether a view is within its limit as it is. Where that is certain without counting, nothing is counted. */
 export function fits(view: View, facts: MemoryFacts): boolean {
-  const limit = effectiveLimit(view.limit, facts)
-  if (limit === Number.POSITIVE_INFINITY) return true
-  const most = Math.max(1, facts.calibration)
-  if (view.isWhole && most * (facts.wholeAtMost() + facts.beside.atMost()) <= limit) return true
-  return isWithin(view, roomFor(limit, facts), facts)
+  const { limit } = view
+  if (limit === Number.POSITIVE_INFINITY && facts.ceiling === Number.POSITIVE_INFINITY) return true
+  return (view.isWhole && surelyFits(limit, facts)) || isWithin(view, roomFor(limit, facts), facts)
 }
 
-/** A limit in tokens as the provider counts them, lowered to what its refusals have taught. */
-export function effectiveLimit(limit: number, { ceiling, calibration }: MemoryFacts): number {
-  return Math.min(limit, ceiling * calibration)
+function surelyFits(limit: number, { calibration, ceiling, beside, wholeAtMost }: MemoryFacts): boolean {
+  const whole = wholeAtMost()
+  return whole <= ceiling && Math.max(1, calibration) * (whole + beside.atMost()) <= limit
 }
 
-/** Tokens, as they are counted, that a limit leaves to the conversation. */
-export function roomFor(limit: number, facts: MemoryFacts): number {
-  const { calibration, beside } = facts
-  const most = effectiveLimit(limit, facts)
-  return most === Number.POSITIVE_INFINITY ? most : Math.floor(most / calibration) - beside.count()
-}
-
-/** Tokens of what a view shows, as they are counted. */
-export function tokensOf(view: View, { counter }: MemoryFacts): number {
-  return sum(view.toMessages(), (message) => counter.count(message))
+/**
+ * Tokens, as they are counted, that are left to the conversation by a limit on the request, and by what refusals of the
+ * provider have taught.
+ *
+ * @param limit Tokens as the provider counts them.
+ */
+export function roomFor(limit: number, { calibration, beside, ceiling }: MemoryFacts): number {
+  if (limit === Number.POSITIVE_INFINITY) return ceiling
+  return Math.min(ceiling, Math.floor(limit / calibration) - beside.count())
 }
 
 /** Adds up from the newest message on, and only until it is clear. */

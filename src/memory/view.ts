@@ -36,7 +36,10 @@ export class View {
     })
   }
 
-  /** The same, without what is before a position; inside an exchange, without that exchange. Never shows more. */
+  /**
+   * The same, without what is before a position; inside an exchange, without that exchange. Never shows more. What is no
+   * position, such as NaN, changes nothing.
+   */
   from(position: number): View {
     const start = Math.max(this.start, this.exchangeAt(position))
     return start === this.start ? this : this.#with({ start })
@@ -56,9 +59,10 @@ export class View {
     return this.background.length === 0 ? this : this.#with({ background: [] })
   }
 
-  /** The same, with other messages at some positions. */
+  /** The same, with other contents of some tool results, by position. What is at another position stays as it is. */
   withShortened(messages: ReadonlyMap<number, Message>): View {
-    return messages.size === 0 ? this : this.#with({ shortened: new Map([...this.#shortened, ...messages]) })
+    const results = [...messages].filter(([position, message]) => answersTheSame(message, this.at(position)))
+    return results.length === 0 ? this : this.#with({ shortened: new Map([...this.#shortened, ...results]) })
   }
 
   /** Whether everything is shown as it is. */
@@ -78,7 +82,7 @@ export class View {
 
   /** The first position at or after the given one where an exchange or a user message begins. */
   exchangeAt(position: number): number {
-    let at = Math.max(0, Math.min(position, this.transcript.length))
+    let at = Math.max(0, Math.min(Math.ceil(position), this.transcript.length)) || 0
     while (this.transcript[at]?.role === 'tool') at++
     return at
   }
@@ -97,6 +101,11 @@ export class View {
     const { transcript, start, limit, background } = this
     return new View({ transcript, start, limit, background, shortened: this.#shortened, ...changes })
   }
+}
+
+function answersTheSame(message: Message, before: Message | undefined): boolean {
+  if (message.role !== 'tool' || before?.role !== 'tool') return false
+  return message.tool_call_id === before.tool_call_id && typeof message.content === 'string'
 }
 
 interface Parts {

@@ -1,25 +1,11 @@
+import { estimateTokens } from '../messages/estimateTokens.ts'
 import { headOf, tailOf } from './plainCut.ts'
-
-/** ASCII characters to a token, on average over English text and JSON. */
-const ASCII_PER_TOKEN = 4
 
 /** How much of what is kept stands before the gap: the beginning of a result mostly says what the rest is. */
 const HEAD_SHARE = 2 / 3
 
 /** The search for the longest text that fits ends when it is known to within this share. */
 const PRECISION = 1 / 64
-
-const LAST_ASCII = 0x7f
-
-/**
- * Tokens of a text, estimated: four ASCII characters make one, and each other UTF-16 unit counts as one. English and
- * JSON come out about right; Chinese, Japanese and Korean are not underestimated.
- */
-export function estimateTokens(text: string): number {
-  let others = 0
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > LAST_ASCII) others++
-  return Math.ceil((text.length - others) / ASCII_PER_TOKEN) + others
-}
 
 /**
  * A text of at most `maxTokens` tokens: head and tail are kept, and a note between them says how much is left out. A

@@ -48,6 +48,8 @@ export interface ToolErrorFacts {
     /** What a person says of it. */
     readonly reason?: string | undefined
   }
+  /** The limit of tool calls. */
+  limit_reached: { readonly max: number }
 }
 
 type NoFacts = Readonly<Record<string, never>>
@@ -117,6 +119,10 @@ export const toolTexts: { readonly [Code in ToolErrorCode]: (facts: ToolErrorFac
   in_doubt: ({ reason }) =>
     'The process stopped while this call ran, so it is unknown whether it had an effect. It was not run again.\n' +
     (reason ? `A person says: ${reason}` : 'Check whether it did before you repeat it.'),
+
+  limit_reached: ({ max }) =>
+    `All ${max} tool calls of this run are used up, and this one was not run.\n` +
+    'Answer from what is known, and say what is missing.',
 }
 
 function namesOf(names: readonly string[]): string {

@@ -7,6 +7,7 @@ const CONTEXT_WINDOWS: readonly (readonly [id: RegExp, tokens: number])[] = [
   [/(^|[/:])gpt-5/, 400_000],
   [/(^|[/:])o1-(mini|preview)/, 128_000],
   [/(^|[/:])o\d/, 200_000],
+  [/(^|[/:])gpt-4-(1106|0125|vision)/, 128_000],
   [/(^|[/:])gpt-4-32k/, 32_768],
   [/(^|[/:])gpt-4/, 8_192],
   [/(^|[/:])gpt-3\.5-turbo/, 16_385],

@@ -24,6 +24,7 @@ export function fallback(models: readonly Model[], options: FallbackOptions = {}
   return {
     id: models.map(({ id }) => id).join(', else '),
     ...smallestWindow(models),
+    ids: models.flatMap(({ id, ids }) => ids ?? [id]),
     async generate(request, io) {
       let attempt = await ask(first, request, io)
       for (const next of others) {

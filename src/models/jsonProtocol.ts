@@ -45,7 +45,7 @@ export function jsonProtocol(model: Model, options: JsonProtocolOptions = {}): M
   return {
     id: model.id,
     ...(model.contextWindow === undefined ? {} : { contextWindow: model.contextWindow }),
-    ...(model.contextWindow === undefined ? {} : { contextWindow: model.contextWindow }),
+    ...(model.ids === undefined ? {} : { ids: model.ids }),
     async generate(request, io) {
       const { whenBoth = 'action', whenUnparseable = 'nudge' } = options
       const tools = offered(request).map(({ name }) => name)

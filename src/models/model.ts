@@ -8,6 +8,8 @@ export interface Model {
   readonly id: string
   /** The most tokens of request and reply together, where that is known: memories budget by it. */
   readonly contextWindow?: number
+  /** The ids of the models of which one may answer, where there are several. Default: `id`. */
+  readonly ids?: readonly string[]
   /**
    * @throws ModelError, or anything: what is thrown becomes a failed attempt. Set `retryable: true` on an error for
    * which another attempt may help, and `retryAfterMs` where the provider says how long to wait.

@@ -1,6 +1,8 @@
 import { environment } from '../environment.ts'
 import { describeError, LoopchartError } from '../errors.ts'
 import type { JournalEntry, RunEvent, SettlingEvent } from '../journal/entry.ts'
+import type { AgentContext } from '../machines/context.ts'
+import type { EdgeName } from '../machines/edgeNames.ts'
 import type { Compaction, ModelTurn, ToolAnswer } from '../machines/effects.ts'
 import { type Ending, endingOf } from '../machines/outcome.ts'
 import { abort, cancelledAnswer, failedAnswer } from '../machines/reducers.ts'
@@ -21,6 +23,8 @@ export interface DriverOptions {
    * no journal is kept.
    */
   readonly record?: ((entries: readonly JournalEntry[]) => boolean | Promise<boolean>) | undefined
+  /** Called with each event that the machine has seen. */
+  readonly taken?: ((event: RunEvent) => void) | undefined
   /** Absent where nobody watches. */
   readonly observe?: ((event: EventBody) => void) | undefined
   /** Leads the run out of the process. */
@@ -52,6 +56,7 @@ export class Driver {
   readonly #fold: Fold
   readonly #host: Host
   readonly #record: DriverOptions['record']
+  readonly #taken: DriverOptions['taken']
   readonly #observe: DriverOptions['observe']
   readonly #shutdown: Shutdown
   readonly #startedAt = new Map<string, number>()
@@ -67,10 +72,11 @@ export class Driver {
   /** Text of the present model call that has been shown. */
   #shown = ''
 
-  constructor(fold: Fold, { host, record, observe, shutdown }: DriverOptions) {
+  constructor(fold: Fold, { host, record, taken, observe, shutdown }: DriverOptions) {
     this.#fold = fold
     this.#host = host
     this.#record = record
+    this.#taken = taken
     this.#observe = observe
     this.#shutdown = shutdown
     void host.cancelled.then(() => this.#whenCancelled?.())
@@ -116,6 +122,8 @@ export class Driver {
         const event = await this.#host.next()
         if (event !== undefined) await this.#take(event)
       }
+      // The deadlines of a run that is handed back; they are set again when it is resumed.
+      for (const place of this.#fold.pending.keys()) this.#host.stop(place)
       return await this.#end()
     } catch (thrown) {
       return this.#breakOff(thrown)
@@ -129,10 +137,19 @@ export class Driver {
   }
 
   get #isUnderWay(): boolean {
-    const { snapshot, pending } = this.#fold
+    const { snapshot, pending, isUnderWay } = this.#fold
     if (snapshot.status !== 'active') return false
-    if (this.#asked.size === 0 && this.#left.size === 0) return pending.size > 0
-    return [...pending.keys()].some((place) => !this.#asked.has(place) && !this.#left.has(place))
+    if (this.#asked.size === 0 && this.#left.size === 0) return isUnderWay
+    return [...pending.values()].some(
+      ({ place, kind }) => kind !== 'waitUntil' && !this.#asked.has(place) && !this.#left.has(place),
+    )
+  }
+
+  /** Whether something is left that another process has to go on with. */
+  get #isInterrupted(): boolean {
+    const { snapshot, pending } = this.#fold
+    if (snapshot.status !== 'active' || this.#left.size === 0) return false
+    return [...pending.values()].some(({ place, kind }) => kind !== 'waitUntil' && this.#left.has(place))
   }
 
   /** Stops what is not worth waiting for before the process ends. */
@@ -157,10 +174,12 @@ export class Driver {
   }
 
   async #take(event: RunEvent): Promise<void> {
-    if (this.#record !== undefined) await this.#recordAll([{ type: 'event', at: Date.now(), event }])
+    const at = Date.now()
+    if (this.#record !== undefined) await this.#recordAll([{ type: 'event', at, event }])
     const before = this.#fold.snapshot
     const settled = 'place' in event ? this.#fold.pending.get(event.place) : undefined
-    const progress = this.#fold.apply(event)
+    const progress = this.#fold.apply(event, at)
+    this.#taken?.(event)
     for (const { place } of progress.stopped) this.#host.stop(place)
     if (this.#observe !== undefined) this.#observeEvent(before, event, settled, progress)
     if (progress.started.length > 0) await this.#startEffects(progress.started)
@@ -233,7 +252,7 @@ export class Driver {
     const { status, output, error, context } = this.#fold.snapshot
     if (status === 'error') throw error
     // No end is recorded: for the journal the run goes on.
-    if (status === 'active' && this.#left.size > 0) return this.#interrupted()
+    if (this.#isInterrupted) return this.#interrupted()
     const ending = this.#withShownText(output ?? endingOf(askedOf(context, this.#stillAsked)))
     if (this.#hasNews) await this.#recordAll([lastEntry(ending)])
     return ending
@@ -297,13 +316,28 @@ export class Driver {
       // Text that was shown and did not enter the transcript (the call failed, the reply was cut off) is void.
       if (context.transcript.length === before.context.transcript.length) this.#takeBack(settled)
     }
+    if (event.type === 'sent') this.#observe?.({ type: 'message.received', message: event.message })
+    this.#observeUsage(before.context, context)
     for (const effect of progress.stopped) this.#observeEnd(effect, givenUp(effect))
+    const { verdict, warnings } = context
     for (const edge of progress.taken) {
-      this.#observe?.({ type: 'transition', ...takenEdge(edge, before) })
+      const name = takenEdge(edge, before)
+      const evidence = verdict !== undefined && isOfLimit(name) ? { verdict } : {}
+      this.#observe?.({ type: 'transition', ...name, ...evidence })
     }
-    if (context.verdict !== undefined && context.verdict !== before.context.verdict) {
-      this.#observe?.({ type: 'limit.reached', verdict: context.verdict })
+    if (warnings !== before.context.warnings) {
+      for (const warning of warnings) this.#observe?.({ type: 'limit.warned', warning })
     }
+    if (verdict !== undefined && verdict !== before.context.verdict) {
+      this.#observe?.({ type: 'limit.reached', verdict })
+    }
+  }
+
+  #observeUsage(before: AgentContext, { usage, usageByModel, cost, settings }: AgentContext): void {
+    if (usage === before.usage) return
+    const isPriced = Object.keys(settings.prices).length > 0
+    const total = { ...usage, byModel: usageByModel }
+    this.#observe?.({ type: 'usage.updated', usage: total, ...(isPriced ? { cost } : {}) })
   }
 
   #observeEnd({ kind, place, input }: Effect, event: SettlingEvent): void {
@@ -335,6 +369,11 @@ function compactionOf(event: SettlingEvent): Partial<Omit<Compaction, 'state' | 
   if (event.type === 'failed') return { problem: event.error.message }
   const { state: _state, ceiling: _ceiling, ...told } = event.output as Compaction
   return told
+}
+
+/** Whether an edge was taken because of a limit. */
+function isOfLimit({ guard, event }: EdgeName): boolean {
+  return guard === 'limitConcludes' || guard === 'limitAborts' || event.startsWith('deadline.')
 }
 
 /** How an effect ends that the machine no longer wants. */

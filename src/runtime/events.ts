@@ -1,8 +1,10 @@
 import type { ErrorInfo } from '../errors.ts'
 import type { EdgeName } from '../machines/edgeNames.ts'
-import type { Verdict } from '../machines/limits.ts'
-import type { Outcome } from '../machines/outcome.ts'
-import type { ModelReply, Usage } from '../messages/reply.ts'
+import type { Spent } from '../machines/effects.ts'
+import type { Verdict, Warning } from '../machines/limits/judgement.ts'
+import type { Outcome, RunUsage } from '../machines/outcome.ts'
+import type { ModelReply } from '../messages/reply.ts'
+import type { UserMessage } from '../messages/types.ts'
 
 /** Everything that can be seen of a run, in the order in which it happens. The last one is `run.finished`. */
 export type AgentEvent = EventFacts & EventBody
@@ -15,7 +17,11 @@ export type EventBody =
       /** Where it stands: `thinking.calling` for a fresh run. */
       readonly state: string
     }
-  | ({ readonly type: 'transition' } & EdgeName)
+  | ({
+      readonly type: 'transition'
+      /** What a limit found that sent the run this way. */
+      readonly verdict?: Verdict
+    } & EdgeName)
   | ({ readonly type: 'model.started' } & ModelCall)
   | ({ readonly type: 'model.delta'; readonly text: string } & ModelCall)
   /** The text that was shown since the call began is void, and a consumer that has shown it takes it back. */
@@ -46,8 +52,8 @@ export type EventBody =
       /** Tokens of the request before and after, as they are counted and calibrated; absent where it was given up. */
       readonly tokensBefore?: number
       readonly tokensAfter?: number
-      /** What was spent on it, where it asked a model. */
-      readonly usage?: Usage
+      /** What was spent on it, where it asked models. */
+      readonly spent?: readonly Spent[]
       /** What went wrong and was got over; absent where nothing did. */
       readonly problem?: string
       /** Set where nothing could be made to fit: the run ends as `context_exhausted`. */
@@ -56,6 +62,16 @@ export type EventBody =
     } & Placed)
   /** The history that the run began with was broken, and was mended. */
   | { readonly type: 'history.repaired'; readonly notes: readonly string[] }
+  /** A message of the user's came while the run was under way; the model reads it with the next step. */
+  | { readonly type: 'message.received'; readonly message: UserMessage }
+  | {
+      readonly type: 'usage.updated'
+      /** All that the run has spent so far. */
+      readonly usage: RunUsage
+      /** What that cost, where the agent knows prices. */
+      readonly cost?: number
+    }
+  | { readonly type: 'limit.warned'; readonly warning: Warning }
   | { readonly type: 'limit.reached'; readonly verdict: Verdict }
   | { readonly type: 'run.finished'; readonly outcome: Outcome<unknown> }
 

@@ -11,7 +11,7 @@ import type {
   Waiting,
 } from '../machines/outcome.ts'
 import type { ReadResult } from '../messages/readJson.ts'
-import type { ToolCall } from '../messages/types.ts'
+import type { ToolCall, UserMessage } from '../messages/types.ts'
 import { hush, isThenable } from '../thenables.ts'
 import type { RunTools } from '../tools/toolbox.ts'
 import { approvalToken } from './approvalToken.ts'
@@ -19,6 +19,7 @@ import { Driver, type DriverOptions, type StartingPoint } from './driver.ts'
 import { EventStream } from './eventStream.ts'
 import type { AgentEvent, EventBody } from './events.ts'
 import type { Fold } from './fold.ts'
+import { Inbox } from './inbox.ts'
 import { InProcessHost, type Services } from './inProcessHost.ts'
 import { stateOf } from './pureMachine.ts'
 import type { Shutdown } from './shutdown.ts'
@@ -47,6 +48,8 @@ export interface ExecutionOptions<Output> {
   readonly redact?: ((event: AgentEvent) => AgentEvent | undefined) | undefined
   /** What the caller gives the tools of this run. */
   readonly context?: unknown
+  /** Messages for the run while it is under way. */
+  readonly inbox?: Inbox | undefined
   /** Makes of the answer's text what the agent promises. */
   readonly read: (text: string) => ReadResult<Output>
 }
@@ -58,6 +61,16 @@ export interface Run<Output = string> extends AsyncIterable<AgentEvent> {
   readonly outcome: Promise<Outcome<Output>>
   /** Stops the run: it settles at once as `aborted` with reason `cancelled`. */
   abort(message?: string): void
+  /**
+   * Tells the model something while the run is under way. It reads the message with the next step, below the results of
+   * the present one. A message that comes while the model writes its answer makes the run go on instead of ending, within
+   * its limits; one that comes while it writes its closing answer stays unanswered at the end of the transcript.
+   *
+   * @returns Resolves once the message is part of the run. Rejects with `run_ended` where the run ends before that.
+   * @throws MisuseError `empty_input` or `invalid_input` for what is no message; LoopchartError `run_ended` where the run
+   * has ended, or waits for a person.
+   */
+  send(message: string | UserMessage): Promise<void>
 }
 
 /** Drives a run in this process. */
@@ -65,19 +78,25 @@ export async function execute<Output>(
   run: PreparedRun,
   options: ExecutionOptions<Output>,
 ): Promise<Outcome<Output>> {
-  const { services, journal, onEvent } = options
+  const { services, journal, inbox, onEvent } = options
   const startedAt = environment().now()
   const observe =
     onEvent &&
     ((body: EventBody) => notify(onEvent, { runId: run.id, at: Date.now(), ...body }, options.redact))
   const host = new InProcessHost(
     services,
-    { runId: run.id, context: options.context, tools: options.tools },
+    {
+      runId: run.id,
+      context: options.context,
+      tools: options.tools,
+      elapsedMs: () => run.fold.elapsedAt(Date.now()),
+    },
     observe && ((effect, report) => driver.observeReport(effect, report)),
   )
   const driver: Driver = new Driver(run.fold, {
     host,
     record: journal && recorder(journal, run),
+    taken: inbox && ((event) => inbox.taken(event)),
     observe,
     shutdown: options.shutdown,
   })
@@ -89,13 +108,16 @@ export async function execute<Output>(
     observe?.({ type: 'run.started', resumed: run.resumed, state: stateOf(run.fold.snapshot) })
     const { historyNotes: notes } = run.fold.snapshot.context
     if (notes.length > 0 && !run.resumed) observe?.({ type: 'history.repaired', notes })
+    inbox?.open((event) => host.tell(event))
     const ending = await driver.drive(withCancellation(run.from, signals))
+    inbox?.close()
     const facts = { runId: run.id, durationMs: environment().now() - startedAt }
     const outcome = withTokens({ ...facts, ...withOutput(ending, options.read) })
     // Watchers are shown a copy: what they, or redact, change of it is theirs.
     observe?.({ type: 'run.finished', outcome: { ...outcome } })
     return outcome
   } finally {
+    inbox?.close()
     for (const signal of signals) signal.removeEventListener('abort', cancel)
   }
 }
@@ -115,12 +137,15 @@ export function watch<Output>(
   id: string,
   launch: (options: ExecutionOptions<Output>) => Promise<Outcome<Output>>,
   options: ExecutionOptions<Output>,
+  checkMessage: (message: string | UserMessage) => UserMessage,
 ): Run<Output> {
   const controller = new AbortController()
   const abort = (message?: string): void => controller.abort(message)
   const events = new EventStream(() => abort('The consumer of the events left.'))
+  const inbox = new Inbox()
   const outcome = launch({
     ...options,
+    inbox,
     signals: [...options.signals, controller.signal],
     onEvent(event) {
       events.push(event)
@@ -129,9 +154,18 @@ export function watch<Output>(
   })
   outcome.then(
     () => events.close(),
-    (error) => events.fail(error),
+    (error) => {
+      inbox.close()
+      events.fail(error)
+    },
   )
-  return { id, outcome, abort, [Symbol.asyncIterator]: () => events }
+  return {
+    id,
+    outcome,
+    abort,
+    send: (message) => inbox.send(checkMessage(message)),
+    [Symbol.asyncIterator]: () => events,
+  }
 }
 
 /** The form was checked when the answer came, so it can only fail where a resumed agent promises another form. */

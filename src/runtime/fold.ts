@@ -3,6 +3,7 @@ import type { RunEvent, SettlingEvent } from '../journal/entry.ts'
 import type { AgentMachineEvent } from '../machines/agentMachine.ts'
 import type { AgentInput } from '../machines/context.ts'
 import type { AgentSnapshot, Effect, PureMachine, Step } from './pureMachine.ts'
+import { RunClock } from './runClock.ts'
 
 /** What an event changed. */
 export interface Progress {
@@ -21,14 +22,19 @@ export class Fold {
   readonly #machine: PureMachine
   readonly #watched: boolean
   readonly #pending = new Map<string, Effect>()
+  readonly #clock: RunClock
   #snapshot: AgentSnapshot
   /** What the run began with, before anything happened. */
   readonly beginning: Progress
 
-  /** @param watched Whether the edges that are taken are to be told. */
-  constructor(machine: PureMachine, input: AgentInput, watched = false) {
+  /**
+   * @param startedAt When the run began, in milliseconds since 1970.
+   * @param watched Whether the edges that are taken are to be told.
+   */
+  constructor(machine: PureMachine, input: AgentInput, startedAt: number, watched = false) {
     this.#machine = machine
     this.#watched = watched
+    this.#clock = new RunClock(startedAt)
     const step = machine.start(input, watched)
     // XState keeps what the making of the context threw; a run cannot begin from that.
     if (step.snapshot.status === 'error') throw step.snapshot.error
@@ -45,32 +51,47 @@ export class Fold {
     return this.#pending
   }
 
+  /** Whether anything is under way. A run that has not ended and of which nothing is, waits for a person. */
+  get isUnderWay(): boolean {
+    for (const { kind } of this.#pending.values()) if (kind !== 'waitUntil') return true
+    return false
+  }
+
+  /** How long the run has been under way at a time, in milliseconds; time in which it waited for a person left out. */
+  elapsedAt(at: number): number {
+    return this.#clock.elapsedAt(at)
+  }
+
   /**
    * Takes one event in.
    *
+   * @param at When it happened, in milliseconds since 1970.
    * @throws LoopchartError `not_asked_for` where an effect settles that the machine has not asked for.
    */
-  apply(event: RunEvent): Progress {
+  apply(event: RunEvent, at: number): Progress {
     // A cancellation that was recorded just after the end came too late.
     if (this.#snapshot.status !== 'active') return { started: [], stopped: [], taken: [] }
-    const step = this.#machine.step(this.#snapshot, this.#machineEvent(event), this.#watched)
+    const elapsedMs = this.#clock.tick(at, !this.isUnderWay)
+    const step = this.#machine.step(this.#snapshot, this.#machineEvent(event, elapsedMs), this.#watched)
     this.#snapshot = step.snapshot
     return this.#follow(step)
   }
 
-  #machineEvent(event: RunEvent): AgentMachineEvent {
+  #machineEvent(event: RunEvent, elapsedMs: number): AgentMachineEvent {
     switch (event.type) {
       case 'cancelled':
-        return { ...event, type: 'CANCEL' }
+        return { ...event, type: 'CANCEL', elapsedMs }
       case 'decided':
-        return { type: 'DECIDE', decision: event.decision }
+        return { type: 'DECIDE', decision: event.decision, elapsedMs }
+      case 'sent':
+        return { type: 'SEND', message: event.message, elapsedMs }
       default:
-        return this.#settling(event)
+        return this.#settling(event, elapsedMs)
     }
   }
 
   /** An actor's completion, as XState itself would report it. */
-  #settling(event: SettlingEvent): AgentMachineEvent {
+  #settling(event: SettlingEvent, elapsedMs: number): AgentMachineEvent {
     const effect = this.#pending.get(event.place)
     if (effect === undefined) {
       throw new LoopchartError(
@@ -82,8 +103,8 @@ export class Fold {
     const { actorId } = effect
     const completion =
       event.type === 'settled'
-        ? { type: `xstate.done.actor.${actorId}`, output: event.output, actorId }
-        : { type: `xstate.error.actor.${actorId}`, error: event.error, actorId }
+        ? { type: `xstate.done.actor.${actorId}`, output: event.output, actorId, elapsedMs }
+        : { type: `xstate.error.actor.${actorId}`, error: event.error, actorId, elapsedMs }
     // XState's type for events leaves out the completions of invoked actors.
     return completion as AgentMachineEvent
   }

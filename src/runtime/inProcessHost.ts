@@ -17,6 +17,8 @@ export interface EffectIO {
   readonly context: unknown
   /** The tools of the run. */
   readonly tools: RunTools
+  /** Milliseconds since the start of the run. */
+  elapsedMs(): number
   /** Whether anybody watches: text need not be streamed otherwise. */
   readonly watched: boolean
   /** Tells the effect to stop, without giving it up: what it settles with still counts. */
@@ -26,7 +28,7 @@ export interface EffectIO {
 }
 
 /** What is the same for all effects of a run. */
-export type RunFacts = Pick<EffectIO, 'runId' | 'context' | 'tools'>
+export type RunFacts = Pick<EffectIO, 'runId' | 'context' | 'tools' | 'elapsedMs'>
 
 /** The functions behind the chart's actors. */
 export type Services = {
@@ -107,6 +109,11 @@ export class InProcessHost implements Host {
     this.#isCancelled = true
     this.#cancelled.resolve()
     this.#push({ type: 'cancelled', ...cancellation }, true)
+  }
+
+  /** Tells the run of something that came from outside. */
+  tell(event: RunEvent): void {
+    this.#push(event)
   }
 
   async #perform(effect: Effect, controller: AbortController): Promise<unknown> {

@@ -84,7 +84,7 @@ export class JournalFold {
         return nothing
       case 'event':
         if ('place' in entry.event) this.#require(entry.event.place, entry.event.place)
-        return this.fold.apply(entry.event)
+        return this.fold.apply(entry.event, entry.at)
       case 'ended':
         if (this.fold.snapshot.status === 'active') this.#mismatch(`the end of the run (${entry.status})`)
         this.#hasEnded = true
@@ -94,9 +94,9 @@ export class JournalFold {
     }
   }
 
-  #begin({ input, agent }: Extract<JournalEntry, { type: 'started' | 'migrated' }>): Progress {
+  #begin({ at, input, agent }: Extract<JournalEntry, { type: 'started' | 'migrated' }>): Progress {
     this.#recordedBy = agent
-    this.#fold = new Fold(this.#machine, input, this.#options.watched)
+    this.#fold = new Fold(this.#machine, input, at - (input.carried?.elapsedMs ?? 0), this.#options.watched)
     return this.#fold.beginning
   }
 

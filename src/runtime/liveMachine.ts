@@ -29,6 +29,7 @@ export function provideServices(
       runTool: live('runTool'),
       compact: live('compact'),
       sleep: live('sleep'),
+      waitUntil: live('waitUntil'),
     },
     guards: {
       contextOverBudget: ({ context }) => memory.needsRoom(context),
@@ -53,6 +54,7 @@ export function provideServices(
 interface LiveRun {
   readonly runId: string
   readonly tools: RunTools
+  elapsedMs(): number
 }
 
 const liveRuns = new WeakMap<AnyActorRef, LiveRun>()
@@ -60,7 +62,17 @@ const liveRuns = new WeakMap<AnyActorRef, LiveRun>()
 /** What is the same for all actors of a live run: an id unlike any other's, for idempotency keys, and its tools. */
 function liveRunOf(effect: AnyActorRef, toolbox: Toolbox): LiveRun {
   const run = effect._parent ?? effect
-  const known = liveRuns.get(run) ?? { runId: randomUUID(), tools: toolbox.forRun() }
+  const known = liveRuns.get(run) ?? newLiveRun(toolbox)
   liveRuns.set(run, known)
   return known
+}
+
+/** It begins with its first actor. */
+function newLiveRun(toolbox: Toolbox): LiveRun {
+  const startedAt = performance.now()
+  return {
+    runId: randomUUID(),
+    tools: toolbox.forRun(),
+    elapsedMs: () => performance.now() - startedAt,
+  }
 }

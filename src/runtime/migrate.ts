@@ -53,15 +53,25 @@ function withoutOpenCalls(context: AgentContext, begun: ReadonlySet<string>): Ag
   return { ...context, ...recordResults({ ...context, calls: answered }) }
 }
 
-function inputOf({ instructions, transcript, memory, settings, ...context }: AgentContext): RunInput {
+function inputOf({ instructions, transcript, sent, memory, settings, ...context }: AgentContext): RunInput {
   const { state: _ofAnotherMemory, ...kept } = memory
-  const { step, closings, usage, toolCalls, toolErrors, answeredBy } = context
+  const { step, closings, usage, usageByModel, cost, elapsedMs, toolCalls, toolErrors, answeredBy } = context
   const system: readonly Message[] =
     instructions === undefined ? [] : [{ role: 'system', content: instructions }]
   return {
-    messages: [...system, ...transcript.toArray()],
+    messages: [...system, ...transcript.toArray(), ...sent],
     memory: kept,
     ...settings,
-    carried: { step, closings, usage, toolCalls, toolErrors, answeredBy },
+    carried: {
+      step,
+      closings,
+      usage,
+      usageByModel,
+      cost,
+      elapsedMs,
+      toolCalls,
+      toolErrors,
+      answeredBy,
+    },
   }
 }

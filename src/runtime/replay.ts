@@ -1,7 +1,7 @@
 import type { JournalEntry, RunStatus } from '../journal/entry.ts'
 import { type AgentMachine, createAgentMachine } from '../machines/agentMachine.ts'
 import type { EdgeName } from '../machines/edgeNames.ts'
-import type { Verdict } from '../machines/limits.ts'
+import type { Verdict, Warning } from '../machines/limits/judgement.ts'
 import type { Ending } from '../machines/outcome.ts'
 import type { Message } from '../messages/types.ts'
 import { JournalFold } from './journalFold.ts'
@@ -33,6 +33,8 @@ export interface ReplayedEntry {
   readonly transitions: readonly EdgeName[]
   /** The messages that entered the transcript. */
   readonly messages: readonly Message[]
+  /** What limits warned of. */
+  readonly warnings: readonly Warning[]
   /** The limit that fired. */
   readonly verdict?: Verdict
 }
@@ -87,7 +89,7 @@ class Replaying {
     const before = position === 0 ? undefined : this.#journal.fold.snapshot
     const { taken } = this.#journal.take(entry)
     const after = this.#journal.fold.snapshot
-    const { transcript, step, verdict } = after.context
+    const { transcript, step, verdict, warnings } = after.context
     return {
       position,
       entry,
@@ -95,6 +97,7 @@ class Replaying {
       state: stateOf(after),
       transitions: taken.map((edge) => takenEdge(edge, before)),
       messages: transcript.toArray(before?.context.transcript.length),
+      warnings: warnings === before?.context.warnings ? [] : warnings,
       ...(verdict === undefined || verdict === before?.context.verdict ? {} : { verdict }),
     }
   }

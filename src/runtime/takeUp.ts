@@ -39,12 +39,13 @@ export function takeUp(
     if (!migrate || !(thrown instanceof JournalMismatchError)) throw thrown
     const input = migratedInput(machine, entries, options.runId)
     if (input === undefined) throw thrown
-    const fold = new Fold(pure, input, options.watched)
+    const at = Date.now()
+    const fold = new Fold(pure, input, at - (input.carried?.elapsedMs ?? 0), options.watched)
     return {
       fold,
       unstarted: [...fold.pending.values()],
       inDoubt: [],
-      migration: { type: 'migrated', at: Date.now(), input, agent: options.agent },
+      migration: { type: 'migrated', at, input, agent: options.agent },
     }
   }
 }

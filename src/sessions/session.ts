@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import type { ResumeOptions, RunOptions } from '../agent.ts'
 import { LoopchartError, MisuseError, messageOf } from '../errors.ts'
@@ -6,6 +7,7 @@ import type { Outcome } from '../machines/outcome.ts'
 import { isSystem } from '../messages/invariants.ts'
 import type { Message } from '../messages/types.ts'
 import type { Run } from '../runtime/execute.ts'
+import { hush, isThenable, within } from '../thenables.ts'
 import type { SessionRecord, SessionStore } from './sessionStore.ts'
 import { Turnstile } from './turnstile.ts'
 
@@ -115,7 +117,7 @@ export function openSession<Output>(
             `The session "${id}" has no run that waits or was interrupted.`,
           )
         }
-        return keep(record, openRun, await agent.resume(openRun, options))
+        return keep(record, openRun, await agent.resume(openRun, options).catch(neverBegan))
       })
     },
     async messages() {
@@ -154,14 +156,14 @@ export function openSession<Output>(
     const newMessages = typeof added === 'string' ? [{ role: 'user', content: added } as const] : added
     return alone(
       async () => {
-        const before = await withoutOpenRun(await load(store, id))
-        const messages = [...before.messages, ...newMessages]
+        const before = await withoutOpenRun(await load(store, id, signal))
+        const messages = conversation(before.messages, newMessages)
         const begun: SessionRecord = { ...before, revision: before.revision + 1, messages, openRun: runId }
-        await save(store, id, begun)
+        await save(store, id, begun, { signal })
         const { memory } = before
         try {
           const outcome = await run({ ...settings, messages, ...(memory === undefined ? {} : { memory }) })
-          return await keep(begun, runId, outcome)
+          return await keep(begun, runId, outcome, signal)
         } catch (thrown) {
           // A run that could not begin has left nothing behind.
           if (!(thrown instanceof SessionError))
@@ -179,6 +181,7 @@ export function openSession<Output>(
     record: SessionRecord,
     runId: string,
     outcome: Outcome<Output>,
+    signal?: AbortSignal,
   ): Promise<Outcome<Output>> {
     // Who has taken the run up saves what comes of it.
     if (outcome.status === 'aborted' && outcome.error?.code === 'run_lost') return outcome
@@ -190,7 +193,7 @@ export function openSession<Output>(
       memory: outcome.memory,
       ...(isOpen(outcome) ? { openRun: runId } : {}),
     }
-    await save(store, id, kept, outcome)
+    await save(store, id, kept, { outcome, signal })
     return outcome
   }
 
@@ -227,6 +230,8 @@ export function openSession<Output>(
     whileWaiting?: { readonly signal: AbortSignal; readonly instead: () => Promise<Result> },
   ): Promise<Result> {
     const turnstile = turnstileOf(store, id)
+    const around = inside.getStore() ?? []
+    if (around.includes(turnstile)) throw fromInside()
     const pass = async (): Promise<() => void> => {
       const leave = await turnstile.enter()
       return () => {
@@ -243,10 +248,26 @@ export function openSession<Output>(
     }
     const leave = await entered
     try {
-      return await act()
+      return await inside.run([...around, turnstile], act)
     } finally {
       leave()
     }
+  }
+
+  function neverBegan(thrown: unknown): never {
+    if (!(thrown instanceof LoopchartError && thrown.code === 'run_not_found')) throw thrown
+    throw new LoopchartError(
+      'no_open_run',
+      `The open run of the session "${id}" never began: nothing of it was recorded.`,
+    )
+  }
+
+  function fromInside(): LoopchartError {
+    return new LoopchartError(
+      'session_busy',
+      `This was asked of the session "${id}" from inside one of its own runs, and would wait for that run to end. Do it ` +
+        'after the run, or in another session, such as a fork.',
+    )
   }
 
   function busy(): LoopchartError {
@@ -256,6 +277,9 @@ export function openSession<Output>(
     )
   }
 }
+
+/** The sessions inside which the caller is: a run that waits for itself would wait for ever. */
+const inside = new AsyncLocalStorage<readonly Turnstile[]>()
 
 /** Whether a run can still go on. */
 function isOpen(outcome: Outcome<unknown>): boolean {
@@ -284,10 +308,16 @@ interface SessionErrorOptions<Output> {
   readonly outcome?: Outcome<Output> | undefined
 }
 
-async function load(store: SessionStore, id: string): Promise<SessionRecord> {
-  const record = await attempt(id, () => store.load(id))
+/** What was said with what is new. System text that is new takes the place of what there was: there is one of it. */
+function conversation(before: readonly Message[], added: readonly Message[]): readonly Message[] {
+  const system = added.some(isSystem) ? added.filter(isSystem) : before.filter(isSystem)
+  return [...system, ...[...before, ...added].filter((message) => !isSystem(message))]
+}
+
+async function load(store: SessionStore, id: string, signal?: AbortSignal): Promise<SessionRecord> {
+  const record = await attempt(id, () => store.load(id), { signal })
   if (record === undefined || record === null) return { version: 1, revision: 0, messages: [] }
-  if (record.version === 1 && Array.isArray(record.messages)) return record
+  if (record.version === 1 && Array.isArray(record.messages)) return withoutEmptyFields(record)
   throw new SessionError(
     'session_store_error',
     `The record of session "${id}" is not one that this Loopchart reads: expected version 1 with messages.`,
@@ -295,14 +325,25 @@ async function load(store: SessionStore, id: string): Promise<SessionRecord> {
   )
 }
 
+/** A database keeps what is absent as `null`. */
+function withoutEmptyFields(record: SessionRecord): SessionRecord {
+  const { memory, openRun, ...rest } = record
+  return { ...rest, ...(memory == null ? {} : { memory }), ...(openRun == null ? {} : { openRun }) }
+}
+
 async function save<Output>(
   store: SessionStore,
   id: string,
   record: SessionRecord,
-  outcome?: Outcome<Output>,
+  asked: Asked<Output> = {},
 ): Promise<void> {
-  const isSaved = await attempt(id, () => store.save(id, record), outcome)
+  const { outcome } = asked
+  const isSaved: unknown = await attempt(id, () => store.save(id, record), asked)
   if (isSaved === true) return
+  if (isSaved !== false) {
+    const message = `The store of session "${id}" gave back ${String(isSaved)}; save must say with true or false whether it saved.`
+    throw new SessionError('session_store_error', message, { outcome })
+  }
   throw new SessionError(
     'session_conflict',
     `The session "${id}" was changed by somebody else meanwhile, perhaps another process; what this run came to is ` +
@@ -311,17 +352,55 @@ async function save<Output>(
   )
 }
 
+/** What a store is asked for. */
+interface Asked<Output> {
+  /** Who is told to stop waits for a store no longer than its grace. */
+  readonly signal?: AbortSignal | undefined
+  /** How the run ended that is to be saved. */
+  readonly outcome?: Outcome<Output> | undefined
+}
+
+/** How long a store may take to answer once the run has been stopped. Milliseconds. */
+const STORE_GRACE_MS = 1000
+
 async function attempt<Result, Output>(
   id: string,
   act: () => Result | Promise<Result>,
-  outcome?: Outcome<Output>,
+  { signal, outcome }: Asked<Output> = {},
 ): Promise<Result> {
   try {
-    return await act()
+    const answer = act()
+    return isThenable(answer) ? await withinGrace(answer, signal) : answer
   } catch (cause) {
     const message = `The store of session "${id}" failed: ${messageOf(cause)}`
     throw new SessionError('session_store_error', message, { cause, outcome })
   }
+}
+
+/** The answer of a store, unless it takes longer than its grace after the signal was aborted. */
+async function withinGrace<Result>(
+  answer: Promise<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  if (signal === undefined) return answer
+  const ended = new AbortController()
+  const late = (): Error =>
+    new Error(`it did not answer within ${STORE_GRACE_MS} ms after the run was stopped`)
+  const stopped = abortion(signal, ended.signal).then(() => within(STORE_GRACE_MS, answer, late))
+  try {
+    return await Promise.race([answer, stopped])
+  } finally {
+    ended.abort()
+    hush(stopped)
+  }
+}
+
+/** Settles when a signal is aborted; listens no longer once `ended` is. */
+function abortion(signal: AbortSignal, ended: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true, signal: ended })
+  })
 }
 
 function turnstileOf(store: SessionStore, id: string): Turnstile {

@@ -121,7 +121,12 @@ class Conversation {
     const facts = this.#facts(transcript)
     if (this.#memory.needsCompaction?.(transcript, this.#state, facts) === true) {
       this.compactions++
-      const io: CompactIO = { ...facts, signal: new AbortController().signal, agentModel: this.#agentModel }
+      const io: CompactIO = {
+        ...facts,
+        signal: new AbortController().signal,
+        agentModel: this.#agentModel,
+        timeoutMs: 60_000,
+      }
       const compacted = await this.#memory.compact?.(transcript, this.#state, io)
       const state = compacted?.state
       const kept: unknown = state === undefined ? undefined : JSON.parse(JSON.stringify(state))

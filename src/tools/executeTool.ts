@@ -72,17 +72,20 @@ async function runWithRetries(
   context: ToolContext,
   onRetry: ExecutionContext['onRetry'],
 ): Promise<ToolResult> {
-  let usage: Usage | undefined
+  let usage = noUsage
+  const byModel = new Map<string, Usage>()
   const counting: ToolContext = {
     ...context,
-    addUsage: (spent) => {
-      usage = addUsage(usage ?? noUsage, soundUsage(spent))
+    addUsage: (given, model = tool.name) => {
+      const spent = soundUsage(given)
+      usage = addUsage(usage, spent)
+      byModel.set(model, addUsage(byModel.get(model) ?? noUsage, spent))
     },
   }
   for (let failures = 1; ; failures++) {
     const { result, thrown } = await runRaced(tool, args, counting)
     if (thrown === undefined || failures > tool.retries || !mayPass(tool, thrown.error)) {
-      return usage === undefined ? result : { ...result, usage }
+      return byModel.size === 0 ? result : { ...result, usage, usageByModel: Object.fromEntries(byModel) }
     }
     const delayMs = fullJitter(failures, BACKOFF)
     onRetry({ failures, delayMs, message: messageOf(thrown.error) })

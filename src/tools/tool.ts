@@ -15,8 +15,8 @@ export interface ToolContext {
   readonly callId: string
   /** What the caller passed as `context` to `agent.run`: a user, a tenant, a connection. Not kept in the journal. */
   readonly context: unknown
-  /** Counts tokens that the tool spent on models of its own to the run. */
-  addUsage?(usage: Usage): void
+  /** Counts tokens that the tool spent on models of its own to the run. `model` is the id of the one that was asked. */
+  addUsage?(usage: Usage, model?: string): void
   /** Reports progress; shown as a `tool.progress` event. Any JSON value. */
   emit(progress: unknown): void
 }
@@ -80,4 +80,6 @@ export interface ToolResult {
   readonly error?: ToolErrorCode
   /** Tokens that the tool spent on models of its own. */
   readonly usage?: Usage
+  /** The same, by model; by the tool's name where it did not say which. */
+  readonly usageByModel?: Readonly<Record<string, Usage>>
 }

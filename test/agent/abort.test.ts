@@ -1,10 +1,13 @@
 import { getEventListeners } from 'node:events'
+
+import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+
 import { z } from 'zod'
 import { type AgentEvent, createAgent, defineTool, ModelError } from '../../src/index.ts'
 import { HANG, scriptedModel } from '../../src/testing/index.ts'
 import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
-import { countingAdd, deaf, deferred, returning } from '../support/tools.ts'
+import { countingAdd, deaf, deferred, returning, throwing } from '../support/tools.ts'
 
 const callDeafAndAdd = {
   calls: [{ name: 'deaf' }, { name: 'add', arguments: { a: 1, b: 2 } }],
@@ -131,6 +134,34 @@ describe('aborting', () => {
     // vitest fails the run on an unhandled rejection.
     late.reject(new Error('too late'))
     await expect(late.promise).rejects.toThrow('too late')
+  })
+})
+
+describe('aborting at any time', () => {
+  it('settles the run, with a transcript that can go on, and leaves nothing behind', async () => {
+    const script = () =>
+      scriptedModel([callDeafAndAdd, { calls: [{ name: 'add', arguments: { a: 2, b: 2 } }] }, 'The answer.'])
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: 24 }), fc.boolean(), fc.boolean(), async (moment, isDeaf, later) => {
+        const tools = [isDeaf ? deaf() : throwing(new Error('no'), 'deaf'), countingAdd()]
+        const controller = new AbortController()
+        let seen = 0
+        const run = createAgent({ model: script(), tools }).stream('go', { signal: controller.signal })
+        for await (const event of run) {
+          // A deaf tool would hold the run for ever: nothing else is under way then.
+          const isStuck = isDeaf && event.type === 'tool.finished'
+          if (seen++ !== moment && !isStuck) continue
+          if (later) queueMicrotask(() => controller.abort())
+          else controller.abort()
+        }
+        const outcome = await run.outcome
+        expectSendable(outcome)
+        expect(outcome.status === 'aborted' ? outcome.reason : outcome.status).toMatch(/^(?:cancelled|done)$/)
+        expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0)
+      }),
+      { numRuns: 60 },
+    )
+    // vitest fails the run on an unhandled rejection.
   })
 })
 

@@ -195,6 +195,7 @@ describe('the run of a sub-agent', () => {
       'agent r/c model.delta',
       'agent r/c model.delta',
       'agent r/c model.finished',
+      'agent r/c usage.updated',
       'agent r/c transition',
       'agent r/c transition',
       'agent r/c run.finished',

@@ -82,7 +82,8 @@ describe('a run', () => {
       { text: '2', usage: { inputTokens: 20, outputTokens: 1, cachedTokens: 8 } },
     ])
     const { usage } = await createAgent({ model, tools: [countingAdd()] }).run('1+1?')
-    expect(usage).toEqual({ inputTokens: 30, outputTokens: 6, cachedTokens: 8, reasoningTokens: 0 })
+    const total = { inputTokens: 30, outputTokens: 6, cachedTokens: 8, reasoningTokens: 0 }
+    expect(usage).toEqual({ ...total, byModel: { scripted: total } })
   })
 
   it('goes on with a conversation, with one system message in front', async () => {

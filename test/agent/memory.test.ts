@@ -129,7 +129,7 @@ describe('compaction', () => {
   })
 
   it('by a summariser that hangs is given up after the time of a model call', async () => {
-    const memory = summary({ at: 1500, keep: 500, model: scriptedModel([HANG]) })
+    const memory = summary({ at: 1500, keep: 500, model: scriptedModel([HANG, HANG]) })
     const agent = createAgent({
       model: scriptedModel(['ok']),
       memory,
@@ -138,7 +138,7 @@ describe('compaction', () => {
     })
     const events = await eventsOf(agent.stream([...long(8), user('now?')]))
     expect(events.find(({ type }) => type === 'compaction.finished')).toMatchObject({
-      problem: expect.stringMatching(/not done within 20 ms/),
+      problem: expect.stringMatching(/left out without one: scripted did not answer within 20 ms/),
     })
     expect(events.at(-1)).toMatchObject({ type: 'run.finished', outcome: { status: 'done' } })
   })
@@ -195,6 +195,27 @@ describe('a conversation that the provider finds too long', () => {
     expect(outcome.transcript.length).toBeGreaterThan(question.length)
   })
 
+  it('gives up half of the conversation, not of what is sent beside it', async () => {
+    const model = scriptedModel([tooLong, 'ok', 'ok again'])
+    const agent = createAgent({
+      model,
+      instructions: 'Mind the rules. '.repeat(400),
+      tokenCounter: characters,
+    })
+    const session = agent.session('s')
+    expect(expectDone(await session.run(question)).output).toBe('ok')
+    expect(expectDone(await session.run('more?')).output).toBe('ok again')
+  })
+
+  it('keeps to the ceiling in tokens as they are counted, whatever is reported later', async () => {
+    const usage = { inputTokens: 1_000_000, outputTokens: 1 }
+    const model = scriptedModel([tooLong, { ...(adding as object), usage }, { text: 'ok', usage }])
+    const agent = createAgent({ model, tools: [countingAdd()], memory: tokenBudget(10_000_000) })
+    expect(expectDone(await agent.run(question)).output).toBe('ok')
+    const sizes = model.requests.map(({ messages }) => JSON.stringify(messages).length)
+    expect(sizes[2]).toBeGreaterThan((sizes[0] as number) * 0.3)
+  })
+
   it('in the closing call is shown in half, too', async () => {
     const model = scriptedModel([adding, tooLong, 'closing'])
     const agent = createAgent({ model, tools: [countingAdd()], limits: { steps: 1 } })
@@ -225,7 +246,7 @@ describe('a conversation that the provider finds too long', () => {
     })
     const outcome = expectAborted(await agent.run('hello'))
     expect(outcome.reason).toBe('context_exhausted')
-    expect(outcome.message).toMatch(/do not fit into 20 tokens/)
+    expect(outcome.message).toMatch(/limit of 20 leaves beside the system message/)
     expect(model.requests).toHaveLength(0)
     expectSendable(outcome)
   })

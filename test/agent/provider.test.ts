@@ -127,7 +127,8 @@ describe('usage', () => {
   it('that is reported stays as it is', async () => {
     await using server = await loopback([completion({ content: 'hi' })])
     const { usage } = await createAgent({ model: openaiChat('m', { baseURL: server.baseURL }) }).run('hi')
-    expect(usage).toEqual({ inputTokens: 3, outputTokens: 2, cachedTokens: 0, reasoningTokens: 0 })
+    const reported = { inputTokens: 3, outputTokens: 2, cachedTokens: 0, reasoningTokens: 0 }
+    expect(usage).toEqual({ ...reported, byModel: { m: reported } })
   })
 })
 

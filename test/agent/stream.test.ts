@@ -25,6 +25,7 @@ describe('a streamed run', () => {
       'run.started',
       'model.started',
       'model.finished',
+      'usage.updated',
       '→ parsing',
       '→ executingTools',
       'tool.started',
@@ -38,6 +39,7 @@ describe('a streamed run', () => {
       'model.delta',
       'model.delta',
       'model.finished',
+      'usage.updated',
       '→ parsing',
       '→ done',
       'run.finished',
@@ -51,7 +53,7 @@ describe('a streamed run', () => {
     const decided = events.flatMap((event) =>
       event.type === 'transition' && event.guard ? [event.guard] : [],
     )
-    expect(decided).toEqual(['hasCalls', 'everyCallSettled', 'else', 'isAnswer'])
+    expect(decided).toEqual(['hasCalls', 'everyCallSettled', 'else', 'isFinalAnswer'])
   })
 
   it('joins to the text of the answer', async () => {

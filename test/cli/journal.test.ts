@@ -199,7 +199,10 @@ describe('the words of the command line', () => {
     [['fork', 'x', '--at', '1', '--result', 'sunny'], '--result needs the id of a call and a text'],
     [['runs', '--status', 'gone'], '--status needs one of running, waiting, done, aborted, not "gone".'],
     [['show', 'x', '--at', '2'], '--at is for loopchart fork.'],
-    [['resume', 'x', '--steps', '9'], '--steps is not for resume: a run keeps the limits that it began with.'],
+    [
+      ['resume', 'x', '--steps', '9'],
+      '--steps is not for resume: a run keeps the limits that it began with.',
+    ],
     [['hello', '--migrate'], '--migrate is for loopchart resume.'],
   ])('%j are misuse: %s', (argv, message) => {
     expect(() => parseCommand(argv)).toThrow(message)

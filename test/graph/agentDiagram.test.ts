@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { AnyStateNode } from 'xstate'
 import { agentDiagram } from '../../src/graph/index.ts'
-import { createAgentMachine, defaultSettings } from '../../src/machines/index.ts'
+import { createAgentMachine, resolveSettings } from '../../src/machines/index.ts'
 import { readMermaid } from './readMermaid.ts'
 
 const { root } = createAgentMachine()
@@ -52,7 +52,7 @@ describe('the drawing of the agent', () => {
       'always [isRefused]',
       'always [needsApproval]',
       'always [hasCalls]',
-      'always [isAnswer]',
+      'always [isFinalAnswer]',
       'always [limitAborts]',
       'always [limitConcludes]',
       'always [else]',
@@ -77,14 +77,20 @@ describe('the drawing of the agent', () => {
     expect(diagram.states.get('observing_recording')?.note).toEqual([
       'Limits',
       'steps 8 → conclude',
+      'repeats 2 → warn, 3 → conclude',
       'errorStreak 3 → conclude',
+      'stagnation 2 → warn, 3 → conclude',
       'malformed 2 → abort',
+      'time off',
+      'tokens off',
+      'cost off',
+      'toolCalls off',
     ])
   })
 
   it('shows the thresholds of the settings that it is given, and which limits are off', () => {
-    const limits = { ...defaultSettings.limits, steps: 21, errorStreak: Number.POSITIVE_INFINITY }
-    const { states: drawn } = readMermaid(agentDiagram({ ...defaultSettings, limits }))
+    const settings = resolveSettings({ limits: { steps: 21, errorStreak: Number.POSITIVE_INFINITY } })
+    const { states: drawn } = readMermaid(agentDiagram(settings))
     const note = drawn.get('observing_recording')?.note
     expect(note).toContain('steps 21 → conclude')
     expect(note).toContain('errorStreak off')

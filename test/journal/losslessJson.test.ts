@@ -90,6 +90,7 @@ describe('an entry as text', () => {
       /a part of the "event" entry is missing/,
     ],
     ['{"type":"event","at":1,"event":{"type":"decided"}}', /a part of the "event" entry is missing/],
+    ['{"type":"event","at":1,"event":{"type":"sent"}}', /a part of the "event" entry is missing/],
     ['{"type":"event","at":1,"event":{"type":"new"}}', /a part of the "event" entry is missing/],
     ['{"type":"ended","at":1,"status":"new"}', /a part of the "ended" entry is missing/],
   ])('%s says what is wrong, and where', (text, problem) => {

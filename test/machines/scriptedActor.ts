@@ -1,16 +1,18 @@
-import { type Actor, createActor, fromPromise } from 'xstate'
-import { ModelError, type ToolCall } from '../../src/index.ts'
+import { type Actor, createActor, fromPromise, type Snapshot } from 'xstate'
+import { ModelError, type ToolCall, type Usage } from '../../src/index.ts'
 import {
   type AgentMachine,
   type CallModelInput,
+  type CompactInput,
+  type Compaction,
   createAgentMachine,
   type ModelTurn,
+  type RunSettings,
   type RunToolInput,
   type SleepInput,
   type ToolAnswer,
+  type WaitUntilInput,
 } from '../../src/machines/index.ts'
-import { resolveSettings } from '../../src/machines/settings.ts'
-import { bounds, type SpecEvent } from './specModel.ts'
 
 type Settle = { resolve(output: unknown): void; reject(error: unknown): void }
 
@@ -20,18 +22,26 @@ export class ScriptedActor {
   /** Effects under way, by place. */
   readonly open: Map<string, Settle> = new Map()
   readonly taken: Set<string> = new Set()
+  /** How often the model was asked. */
+  asked = 0
 
-  constructor(machine: AgentMachine = createAgentMachine(settings)) {
+  /** @param isOverBudget After which steps the memory wants to make room. */
+  constructor(settings: RunSettings, isOverBudget: (step: number) => boolean = () => false) {
+    const waiting = <Input extends { readonly place: string }, Output>() =>
+      fromPromise<Output, Input>(({ input, signal }) => this.#wait(input.place, signal))
     this.actor = createActor(
-      machine.provide({
+      createAgentMachine(settings).provide({
         actors: {
-          callModel: fromPromise<ModelTurn, CallModelInput>(({ input, signal }) =>
-            this.#wait(input.place, signal),
-          ),
-          runTool: fromPromise<ToolAnswer, RunToolInput>(({ input, signal }) =>
-            this.#wait(input.place, signal),
-          ),
-          sleep: fromPromise<undefined, SleepInput>(({ input, signal }) => this.#wait(input.place, signal)),
+          callModel: waiting<CallModelInput, ModelTurn>(),
+          runTool: waiting<RunToolInput, ToolAnswer>(),
+          compact: waiting<CompactInput, Compaction>(),
+          sleep: waiting<SleepInput, undefined>(),
+          waitUntil: waiting<WaitUntilInput, undefined>(),
+        },
+        guards: {
+          contextOverBudget: ({ context }) => isOverBudget(context.step),
+          contextTooLong: ({ context }, failure) =>
+            !context.madeRoom && (failure as { error: ModelError }).error.code === 'context_too_long',
         },
       }),
       {
@@ -45,98 +55,58 @@ export class ScriptedActor {
     this.actor.start()
   }
 
-  /** Makes the event of the spec happen in the real machine. */
-  async send(event: SpecEvent): Promise<void> {
-    switch (event.type) {
-      case 'ANSWER':
-        this.#settle('model', turn('The answer.'))
-        break
-      case 'EMPTY':
-        this.#settle('model', turn(''))
-        break
-      case 'REFUSED':
-        this.#settle('model', { ...turn(''), reply: { ...turn('').reply, finish: 'content_filter' } })
-        break
-      case 'CALLS':
-        this.#settle('model', turn('', event.count))
-        break
-      case 'CALLS_CUT_OFF':
-        this.#settle('model', { ...turn('', 1), reply: { ...turn('', 1).reply, finish: 'length' } })
-        break
-      case 'CALL_NEEDING_APPROVAL':
-        this.#settle('model', { ...turn('', 1), needsApproval: [0] })
-        break
-      case 'BUSY':
-        this.#fail('model', new ModelError('overloaded', 'busy', { retryable: true }))
-        break
-      case 'FAIL':
-        this.#fail('model', new ModelError('bad_request', 'no', { retryable: false }))
-        break
-      case 'SLEPT':
-        this.#settle('sleep', undefined)
-        break
-      case 'TOOL':
-        if (event.ok) this.#settle(`.${event.position}`, { content: 'ok' }, 'tool')
-        else if (event.position === 0) this.#settle('.0', { content: 'Error', error: 'failed' }, 'tool')
-        else this.#fail('.1', new Error('an actor that rejects'), 'tool')
-        break
-      case 'APPROVE':
-      case 'REJECT': {
-        const pending = this.actor.getSnapshot().context.calls.find(({ approval }) => approval === 'pending')
-        if (pending === undefined) throw new Error('nothing waits for approval')
-        this.actor.send({
-          type: 'DECIDE',
-          decision: { callId: pending.call.id, approved: event.type === 'APPROVE' },
-        })
-        break
-      }
-      case 'CANCEL':
-        this.actor.send({ type: 'CANCEL' })
-        break
-    }
-    // Promise actors report after their promise has settled.
+  get snapshot(): ReturnType<Actor<AgentMachine>['getSnapshot']> & Snapshot<unknown> {
+    return this.actor.getSnapshot()
+  }
+
+  /** Settles the one effect under way whose place begins and ends so. */
+  settle(output: unknown, begins: readonly string[], ends = ''): void {
+    this.#take(begins, ends).resolve(output)
+  }
+
+  /** Lets that effect fail. */
+  fail(error: unknown, begins: readonly string[], ends = ''): void {
+    this.#take(begins, ends).reject(error)
+  }
+
+  /** Resolves once the machine has heard of what has settled: promise actors report after their promise. */
+  async heard(): Promise<void> {
     await new Promise(setImmediate)
   }
 
   #wait(place: string, signal: AbortSignal): Promise<never> {
+    if (MODEL.some((begin) => place.startsWith(begin))) this.asked++
     return new Promise((resolve, reject) => {
       this.open.set(place, { resolve: resolve as Settle['resolve'], reject })
       signal.addEventListener('abort', () => this.open.delete(place))
     })
   }
 
-  #settle(part: string, output: unknown, kind = part): void {
-    this.#take(part, kind).resolve(output)
-  }
-
-  #fail(part: string, error: unknown, kind = part): void {
-    this.#take(part, kind).reject(error)
-  }
-
-  #take(part: string, kind: string): Settle {
-    const kinds = kind === 'model' ? ['model', 'closing'] : [kind]
+  #take(begins: readonly string[], ends: string): Settle {
     for (const [place, settle] of this.open) {
-      if (kinds.some((start) => place.startsWith(start)) && (kind === part || place.endsWith(part))) {
-        this.open.delete(place)
-        return settle
-      }
+      if (!begins.some((begin) => place.startsWith(begin)) || !place.endsWith(ends)) continue
+      this.open.delete(place)
+      return settle
     }
-    throw new Error(
-      `no effect "${kind}${part === kind ? '' : part}" is under way, only ${[...this.open.keys()]}`,
-    )
+    throw new Error(`no effect ${begins.join(' or ')} … ${ends} is under way, only ${[...this.open.keys()]}`)
   }
 }
 
-const { modelRetries, ...limits } = bounds
-const settings = resolveSettings({ limits, modelRetries })
+export const MODEL: readonly string[] = ['model.', 'closing.']
 
-function turn(text: string, calls = 0): ModelTurn {
-  const toolCalls = Array.from(
-    { length: calls },
-    (_, i): ToolCall => ({
+export const busy: ModelError = new ModelError('overloaded', 'busy', { retryable: true })
+export const refused: ModelError = new ModelError('bad_request', 'no', { retryable: false })
+export const tooLong: ModelError = new ModelError('context_too_long', 'too long', { retryable: false })
+
+const noTokens: Usage = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 }
+
+/** A turn of the model: a text, or calls by the names of their tools. */
+export function turn(text: string, tools: readonly string[] = []): ModelTurn {
+  const toolCalls = tools.map(
+    (name, i): ToolCall => ({
       id: `call${i}`,
       type: 'function',
-      function: { name: 'tool', arguments: `{"i":${i}}` },
+      function: { name, arguments: '{}' },
     }),
   )
   return {
@@ -144,12 +114,12 @@ function turn(text: string, calls = 0): ModelTurn {
     reply: {
       text,
       toolCalls,
-      finish: calls > 0 ? 'tool_calls' : 'stop',
-      usage: { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 },
+      finish: tools.length > 0 ? 'tool_calls' : 'stop',
+      usage: noTokens,
       message: {
         role: 'assistant',
         content: text === '' ? null : text,
-        ...(calls > 0 ? { tool_calls: toolCalls } : {}),
+        ...(tools.length > 0 ? { tool_calls: toolCalls } : {}),
       },
     },
   }

@@ -5,12 +5,14 @@ import {
   clearOldToolResults,
   compose,
   facts,
+  findViolations,
   type Memory,
   MisuseError,
   memoryFacts,
   memoryOf,
   type StrategyMemory,
   summary,
+  tokenBudget,
   turns,
 } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
@@ -50,11 +52,16 @@ describe('composed strategies', () => {
     const finder = scriptedModel([{ text: '{"topic":"numbers"}', usage }])
     const memory = compose(summary({ at: 600, keep: 250, model: summariser }), facts({ model: finder }))
     const known = memoryFacts(transcript, { tokenCounter: characters })
-    const io: CompactIO = { ...known, signal: new AbortController().signal, agentModel: scriptedModel([]) }
+    const io: CompactIO = {
+      ...known,
+      signal: new AbortController().signal,
+      timeoutMs: 60_000,
+      agentModel: scriptedModel([]),
+    }
     expect(memory.needsCompaction?.(transcript, undefined, known)).toBe(true)
     const compacted = await memory.compact?.(transcript, undefined, io)
     expect(compacted?.problem).toMatch(/^The summary failed/)
-    expect(compacted?.usage).toMatchObject({ inputTokens: 30, outputTokens: 3 })
+    expect(compacted?.spent?.map(({ usage: { inputTokens } }) => inputTokens)).toEqual([10, 10, 10])
     expect(JSON.parse(JSON.stringify(compacted?.state))).toEqual(compacted?.state)
     expect(outline(memory.view(transcript, compacted?.state, known), 21)[0]).toBe(
       'user: Background: facts fro',
@@ -78,10 +85,34 @@ describe('composed strategies', () => {
       const view = memoryOf({ narrow: (shown) => shown.from(position) }).view(transcript)
       expect(view.filter(({ role }) => role === 'user').at(-1)).toEqual(user('two'))
       expect(view[0]?.role).toBe('user')
+      expect(findViolations(view)).toEqual([])
     }
+    for (const odd of [Number.NaN, 2.5, Number.POSITIVE_INFINITY, -0.1]) {
+      const view = memoryOf({ narrow: (shown) => shown.from(odd) }).view(transcript)
+      expect(findViolations(view)).toEqual([])
+    }
+    const forged = new Map([
+      [0, user('')],
+      [1, { role: 'tool', tool_call_id: 'x', content: '' } as const],
+    ])
+    expect(memoryOf({ narrow: (shown) => shown.withShortened(forged) }).view(transcript)).toBe(transcript)
+  })
+
+  it('hold to the smallest of their budgets', () => {
+    const known = memoryFacts(transcript, { tokenCounter: characters })
+    const memory = compose(tokenBudget(300), tokenBudget(9000), facts())
+    const state = [null, null, { facts: [['topic', 'numbers '.repeat(9)]], upTo: 0 }]
+    const size = memory
+      .view(transcript, state, known)
+      .reduce((sum, message) => sum + known.counter.count(message), 0)
+    expect(size).toBeLessThanOrEqual(300)
   })
 
   it('must be strategies', () => {
+    expect(() => memoryOf({} as never)).toThrow(MisuseError)
+    expect(() => memoryOf({ narrow: () => undefined as never }).view(transcript)).toThrow(
+      /must return a View/,
+    )
     const bare: Memory = { view: (messages) => messages }
     expect(() => compose(bare as StrategyMemory)).toThrow(MisuseError)
   })

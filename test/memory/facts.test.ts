@@ -44,6 +44,7 @@ function remembering(
         const io: CompactIO = {
           ...factsOf(transcript),
           signal: new AbortController().signal,
+          timeoutMs: 60_000,
           agentModel: scriptedModel([]),
         }
         const compacted = await memory.compact?.(transcript, state, io)
@@ -103,6 +104,17 @@ describe('facts', () => {
     expect(block(long).length).toBeLessThan(600)
   })
 
+  it('are cut where one is too long, and do not drive the others out', async () => {
+    const { see } = remembering(['{"name":"Ada"}', JSON.stringify({ note: '数'.repeat(300) })], {
+      maxTokens: 300,
+    })
+    await see(talk(2))
+    const view = await see(talk(3))
+    expect(block(view)).toContain('- name: Ada')
+    expect(block(view)).toMatch(/- note: 数+/)
+    expect(block(view).length).toBeLessThanOrEqual(300)
+  })
+
   it('are read from what models make of JSON, whatever keys and values they choose', async () => {
     const written =
       '```json\n{"__proto__": "odd", "constructor": {"a": [1]}, "note": "two\\nlines", "": "x",}\n```'
@@ -145,7 +157,18 @@ describe('facts', () => {
     }
   })
 
-  it.each([{ maxFacts: 0 }, { maxTokens: 1.5 }, { batch: -1 }])('refuses %j', (options) => {
-    expect(() => facts(options)).toThrow(MisuseError)
+  it('are found by a model behind thoughts, and by one whose service tells no usage', async () => {
+    const thinking = remembering(['<think>{"name":"Bob"}</think>{"name":"Ada"}'])
+    expect(block(await thinking.see(talk(2)))).toContain('Ada')
+    const model = scriptedModel([])
+    const bare = { ...model, generate: async () => ({ text: '{"name":"Ada"}' }) as never }
+    expect(block(await remembering([], { model: bare }).see(talk(2)))).toContain('Ada')
   })
+
+  it.each([{ maxFacts: 0 }, { maxTokens: 1.5 }, { maxTokens: 40 }, { batch: -1 }, { model: 'gpt' as never }])(
+    'refuses %j',
+    (options) => {
+      expect(() => facts(options)).toThrow(MisuseError)
+    },
+  )
 })

@@ -95,7 +95,12 @@ describe('any conversation', () => {
         const memory = make(budget)
         let state: unknown
         if (memory.needsCompaction?.(transcript, state, known) === true) {
-          const io: CompactIO = { ...known, signal: new AbortController().signal, agentModel: answersAll }
+          const io: CompactIO = {
+            ...known,
+            signal: new AbortController().signal,
+            timeoutMs: 60_000,
+            agentModel: answersAll,
+          }
           state = (await memory.compact?.(transcript, state, io))?.state
         }
         let view: readonly Message[]
@@ -129,7 +134,12 @@ describe('counting is linear', () => {
       transcript.push(...exchange(`s${step}`, `result ${step} ${'x'.repeat(step % 50)}`))
       const known = memoryFacts(transcript, { tokenCounter: counter })
       if (memory.needsCompaction?.(transcript, state, known) === true) {
-        const io: CompactIO = { ...known, signal: new AbortController().signal, agentModel: answersAll }
+        const io: CompactIO = {
+          ...known,
+          signal: new AbortController().signal,
+          timeoutMs: 60_000,
+          agentModel: answersAll,
+        }
         state = (await memory.compact?.(transcript, state, io))?.state
       }
       shownMessages += memory.view(transcript, state, known).length

@@ -17,7 +17,7 @@ class Remembering {
   readonly memory
   state: unknown
   problem: string | undefined
-  usage: unknown
+  spent: unknown
 
   constructor(options: SummaryOptions) {
     this.memory = summary(options)
@@ -28,11 +28,16 @@ class Remembering {
   }
 
   async compact(transcript: readonly Message[], agentModel: Model = scriptedModel([])): Promise<void> {
-    const io: CompactIO = { ...factsOf(transcript), signal: new AbortController().signal, agentModel }
+    const io: CompactIO = {
+      ...factsOf(transcript),
+      signal: new AbortController().signal,
+      timeoutMs: 60_000,
+      agentModel,
+    }
     const compacted = await this.memory.compact?.(transcript, this.state, io)
     this.state = JSON.parse(JSON.stringify(compacted?.state))
     this.problem = compacted?.problem
-    this.usage = compacted?.usage
+    this.spent = compacted?.spent
   }
 
   shows(transcript: readonly Message[]): readonly Message[] {
@@ -148,7 +153,9 @@ describe('a running summary', () => {
     const remembering = new Remembering(options)
     await remembering.compact(transcript, own)
     expect(remembering.text(transcript)).toContain('notes')
-    expect(remembering.usage).toMatchObject({ inputTokens: 70, outputTokens: 8 })
+    expect(remembering.spent).toMatchObject([
+      { model: 'scripted', usage: { inputTokens: 70, outputTokens: 8 } },
+    ])
   })
 
   it('is asked for once more where the first one is empty, cut off, or longer than what it replaces', async () => {
@@ -184,6 +191,65 @@ describe('a running summary', () => {
     expect(sizeOf(remembering.shows(conversation))).toBeLessThanOrEqual(tiny.at)
   })
 
+  it('stands for every message that is no longer shown: nothing falls between', async () => {
+    for (const sizes of [options, { at: 1500, keep: 1490, maxTokens: 600 }, { at: 1500, keep: 100 }]) {
+      const model = summariser(...Array.from({ length: 40 }, () => 'notes'))
+      const remembering = new Remembering({ ...sizes, model })
+      for (let n = 1; n <= 20; n++) {
+        const conversation = [...turns(1, n), user(`and ${n}?`)]
+        if (remembering.needs(conversation)) await remembering.compact(conversation)
+        const told = model.requests.map(({ messages }) => String(messages[1]?.content)).join('\n')
+        const view = remembering.shows(conversation)
+        const lost = conversation.filter(
+          (message) => !view.includes(message) && !told.includes(String(message.content ?? 'look_up')),
+        )
+        expect(lost).toEqual([])
+      }
+      expect(model.requests.length).toBeGreaterThan(1)
+    }
+  })
+
+  it('is not asked for again and again where nothing more can leave', async () => {
+    const remembering = new Remembering({ ...options, model: summariser('notes') })
+    const stuck = [user('q'), ...exchange('a', 'small'), ...exchange('b', 'large '.repeat(500))]
+    expect(remembering.needs(stuck)).toBe(true)
+    await remembering.compact(stuck)
+    expect(remembering.needs(stuck)).toBe(false)
+  })
+
+  it('leaves room until the next one, however much is sent beside the conversation', async () => {
+    const model = summariser(...Array.from({ length: 40 }, () => 'n'.repeat(400)))
+    const memory = summary({ at: 3000, keep: 1500, model })
+    let state: unknown
+    for (let n = 1; n <= 40; n++) {
+      const conversation = [...Array.from({ length: n }, (_, i) => talk(i)).flat(), user(`and ${n}?`)]
+      const known = memoryFacts(conversation, {
+        tokenCounter: characters,
+        beside: { count: () => 1000, atMost: () => 1000 },
+      })
+      if (memory.needsCompaction?.(conversation, state, known) !== true) continue
+      const io = { ...known, signal: new AbortController().signal, timeoutMs: 60_000, agentModel: model }
+      state = (await memory.compact?.(conversation, state, io))?.state
+    }
+    expect(model.requests.length).toBeLessThan(25)
+  })
+
+  it('cuts material that is longer than what its model reads, and gives up when it is told to', async () => {
+    const model = { ...summariser('notes'), contextWindow: 400 }
+    const remembering = new Remembering({ ...options, model })
+    await remembering.compact(transcript)
+    const { requests } = model as unknown as ScriptedModel
+    expect(String(requests[0]?.messages[1]?.content).length).toBeLessThan(1200)
+    const io = {
+      ...factsOf(transcript),
+      signal: AbortSignal.abort('stop'),
+      timeoutMs: 60_000,
+      agentModel: model,
+    }
+    const stopped = summary({ ...options, model: summariser(new Error('stopped')) })
+    await expect(stopped.compact?.(transcript, undefined, io)).rejects.toThrow('stopped')
+  })
+
   it('gives way where a provider finds that less fits than was thought', () => {
     const { memory } = new Remembering(options)
     const short = [...turns(1, 3), user('now?')]
@@ -198,6 +264,7 @@ describe('a running summary', () => {
     { at: 10, keep: 10 },
     { at: 10, keep: 0 },
     { at: 10, keep: 5, maxTokens: 0 },
+    { at: 10, keep: 5, model: 'gpt-4.1' as never },
   ])('refuses %j', (bad) => {
     expect(() => summary(bad)).toThrow(MisuseError)
   })

@@ -61,6 +61,11 @@ describe('a token budget', () => {
     expect(sizeOf(view)).toBeLessThanOrEqual(1200)
   })
 
+  it('keeps an older question where it just fits', () => {
+    const asked = [user('first question'), user('second question')]
+    expect(shown([...old, ...asked], sizeOf(asked))).toEqual(asked)
+  })
+
   it('counts what is sent beside the conversation', () => {
     const facts = memoryFacts(transcript, {
       tokenCounter: characters,

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { capText, estimateTokens } from '../../src/messages/capText.ts'
+import { capText } from '../../src/messages/capText.ts'
+import { estimateTokens } from '../../src/messages/estimateTokens.ts'
 
 const NOTE = /\n… \((\d+) of (\d+) characters left out; ask for less, or for a part\) …\n/
 

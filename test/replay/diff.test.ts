@@ -47,7 +47,7 @@ describe('the difference between two runs', () => {
     expect(difference?.details.map(({ what }) => what)).toEqual(['calls', 'text', 'transitions'])
     expect(difference?.summary).toContain('the model asked for fail in the first, no tool in the second')
     expect(difference?.summary).toContain('parsing → executingTools [hasCalls] on always in the first')
-    expect(difference?.summary).toContain('parsing → done [isAnswer] on always in the second')
+    expect(difference?.summary).toContain('parsing → done [isFinalAnswer] on always in the second')
   })
 
   it('is in the text where only that differs', async () => {

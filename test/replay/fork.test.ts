@@ -111,7 +111,8 @@ describe('a fork', () => {
     const add: ScriptedStep = { calls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }
     const { journal, outcome } = await recordedRun([add, add, 'Cut short.'], { steps: 2 })
     expect(expectDone(outcome).stoppedBy).toMatchObject({ limit: 'steps', max: 2 })
-    const { agent, add: tool } = forkingAgent(journal, [add, 'Done.'])
+    const other: ScriptedStep = { calls: [{ name: 'add', arguments: { a: 5, b: 5 } }] }
+    const { agent, add: tool } = forkingAgent(journal, [other, 'Done.'])
     const fork = expectDone(await agent.fork('r', { at: 3, limits: { steps: 5 } }))
     expect(fork).toMatchObject({ output: 'Done.', steps: 4 })
     expect(fork.stoppedBy).toBeUndefined()

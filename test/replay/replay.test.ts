@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import {
   type AgentEvent,
+  type CustomLimit,
   createAgent,
   defineTool,
   type Memory,
@@ -9,7 +10,7 @@ import {
   replay,
   turns,
 } from '../../src/index.ts'
-import { type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
+import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
 import { countingAdd, throwing } from '../support/tools.ts'
 import { entriesOf, recordedRun, script, untouchable } from './support.ts'
 
@@ -22,7 +23,7 @@ describe('a replay', () => {
     await agent.run('go', { runId: 'r', onEvent: (event) => seen.push(event) })
     const transitions = seen.flatMap((event) => {
       if (event.type !== 'transition') return []
-      const { type: _type, runId: _runId, at: _at, ...edge } = event
+      const { type: _type, runId: _runId, at: _at, verdict: _verdict, ...edge } = event
       return [edge]
     })
     const { entries } = await agent.replay('r')
@@ -112,6 +113,32 @@ describe('a replay', () => {
     expect(states.at(-1)).toBe('done')
     // The same without any agent.
     expect(replay(await entriesOf(journal)).entries.map(({ state }) => state)).toEqual(states)
+  })
+
+  it('tells of limits of the agent’s own and of time without knowing them', async () => {
+    vi.useFakeTimers()
+    const add: ScriptedStep = { calls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }
+    const enough: CustomLimit = () => ({ reaction: 'conclude', evidence: 'enough' })
+    for (const options of [
+      { model: scriptedModel([add, 'closing']), customLimits: { enough } },
+      { model: scriptedModel([add, HANG, 'closing']), limits: { time: 10_000 } },
+    ]) {
+      const journal = memoryJournal()
+      const running = createAgent({ ...options, tools: [countingAdd()], journal }).run('go', { runId: 'r' })
+      await vi.advanceTimersByTimeAsync(10_000)
+      expect((await running).status).toBe('done')
+      const { entries, ending } = replay(await entriesOf(journal))
+      expect(entries.map(({ state }) => state)).toContain('concluding.calling')
+      expect(ending).toMatchObject({ status: 'done', output: 'closing' })
+    }
+    vi.useRealTimers()
+  })
+
+  it('shows what limits warned of', async () => {
+    const add: ScriptedStep = { calls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }
+    const { entries } = await recordedRun([add, add, 'ok'])
+    const warned = replay(entries).entries.filter(({ warnings }) => warnings.length > 0)
+    expect(warned).toMatchObject([{ warnings: [{ limit: 'repeats' }] }])
   })
 
   it('asks the agent where the journal breaks off and does not tell', async () => {

@@ -4,6 +4,7 @@ import {
   createAgent,
   defineTool,
   type Journal,
+  type JournalEntry,
   JournalMismatchError,
   type Memory,
   memoryJournal,
@@ -169,6 +170,26 @@ describe('migrating', () => {
     const told = await first.agent.replay('r')
     expect(told.status).toBe('done')
     expect(told.entries.flatMap(({ messages }) => messages)).toEqual(outcome.transcript)
+  })
+
+  it('keeps what was sent to the run, and the time that it took', async () => {
+    const startedAt = 1000
+    const at = startedAt + 700
+    const recorded = (await entriesOf(await compactedRun())).map((entry, i) => ({
+      ...entry,
+      at: i === 0 ? startedAt : at,
+    }))
+    const sent: JournalEntry = {
+      type: 'event',
+      at,
+      event: { type: 'sent', message: { role: 'user', content: 'And be quick.' } },
+    }
+    const journal = await journalOf([...recorded, sent])
+    const { agent, model } = otherAgent(journal, ['ok'])
+    await agent.resume('r', { migrate: true })
+    expect(model.requests[0]?.messages.at(-1)).toEqual({ role: 'user', content: 'And be quick.' })
+    const migrated = (await entriesOf(journal)).find(({ type }) => type === 'migrated')
+    expect(migrated).toMatchObject({ input: { carried: { step: 2, elapsedMs: 700 } } })
   })
 
   it('changes nothing where the recorded steps fit', async () => {

@@ -125,7 +125,8 @@ describe('the journal tells', () => {
   it('nothing of a look at a run that waits, or has ended', async () => {
     const journal = memoryJournal()
     const tools = [{ ...countingAdd(), needsApproval: true }]
-    const agent = createAgent({ model: scriptedModel([adding, 'ok']), tools, journal })
+    const limits = { time: 1_000_000 }
+    const agent = createAgent({ model: scriptedModel([adding, 'ok']), tools, journal, limits })
     await agent.run('go', { runId: 'r' })
     await agent.resume('r')
     expect(await typesIn(journal)).toEqual(['started', 'event', 'waiting'])

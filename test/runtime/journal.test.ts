@@ -227,8 +227,11 @@ describe('the work of a step', () => {
       },
     })
     const steps = 1000
-    const add: ScriptedStep = { calls: [{ name: 'add', arguments: { a: 1, b: 2 }, id: 'fixed' }] }
-    const model = scriptedModel([...Array<ScriptedStep>(steps).fill(add), 'ok'])
+    // Each another one, but all of the same length.
+    const add = (_: unknown, i: number): ScriptedStep => ({
+      calls: [{ name: 'add', arguments: { a: 1000 + i, b: 2 }, id: 'fixed' }],
+    })
+    const model = scriptedModel([...Array.from({ length: steps }, add), 'ok'])
     let transitions = 0
     const perStep: number[] = []
     const outcome = await createAgent({

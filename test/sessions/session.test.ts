@@ -1,6 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
 import {
+  type Agent,
   createAgent,
+  defineTool,
   type Journal,
   type JournalEntry,
   type Message,
@@ -56,6 +59,19 @@ describe('a session', () => {
     await session.run([{ role: 'system', content: 'Speak French.' }, user('hi')])
     await session.run('again')
     expect(contents(model.requests[1]?.messages)).toEqual(['Speak French.', 'hi', 'one', 'again'])
+  })
+
+  it('has one system message, the newest that came', async () => {
+    const model = scriptedModel(['one', 'two', 'three'])
+    const session = createAgent({ model }).session('s')
+    for (const [i, content] of ['Be kind.', 'Be kind.', 'Be brief.'].entries()) {
+      await session.run([{ role: 'system', content }, user(`question ${i}`)])
+    }
+    expect(model.requests.map(({ messages }) => messages[0]?.content)).toEqual([
+      'Be kind.',
+      'Be kind.',
+      'Be brief.',
+    ])
   })
 
   it('carries the summary on, so that nothing is summarised twice', async () => {
@@ -163,6 +179,26 @@ describe('two runs of one session', () => {
     expect(contents(await session.messages())).toEqual(['first'])
   })
 
+  it('cannot be one inside the other', async () => {
+    const told: unknown[] = []
+    const nested = defineTool({
+      name: 'nested',
+      description: 'Goes on with the session from inside.',
+      input: z.object({}),
+      run: async () => {
+        told.push(
+          await rejectionOf(agent.session('s').run('inner')),
+          await rejectionOf(agent.session('s').clear()),
+        )
+        return expectDone(await agent.session('other').run('elsewhere')).output
+      },
+    })
+    const model = scriptedModel([{ calls: [{ name: 'nested' }] }, 'elsewhere', 'outer'])
+    const agent: Agent = createAgent({ model, tools: [nested] })
+    expect(expectDone(await agent.session('s').run('outer')).output).toBe('outer')
+    expect(told).toMatchObject([{ code: 'session_busy' }, { code: 'session_busy' }])
+  })
+
   it('in different sessions do not wait for each other', async () => {
     const step: ScriptedStep = ({ messages }) => (messages[0]?.content === 'first' ? HANG : 'two')
     const agent = createAgent({ model: scriptedModel([step, step]) })
@@ -266,6 +302,11 @@ describe('a session that was interrupted', () => {
     await createAgent({ model, sessions }).session('s').run('and now?')
     expect(contents(model.requests[0]?.messages)).toEqual(['1+2?', 'and now?'])
   })
+
+  it('has no run to go on with where nothing of it was recorded', async () => {
+    const agent = createAgent({ model: scriptedModel([]), ...(await crashed(0)) })
+    expect(await rejectionOf(agent.session('s').resume())).toMatchObject({ code: 'no_open_run' })
+  })
 })
 
 describe('a session whose run waits for a person', () => {
@@ -343,6 +384,42 @@ describe('the store of sessions', () => {
         .run('hi'),
     )
     expect(await told).toMatchObject({ code: 'session_store_error', outcome: { output: 'ok' } })
+  })
+
+  it('that hangs holds nobody who is told to stop', async () => {
+    vi.useFakeTimers()
+    try {
+      for (const hanging of ['load', 'save'] as const) {
+        const never = (): Promise<never> => new Promise(() => {})
+        const store: SessionStore = { load: () => undefined, save: () => true, [hanging]: never }
+        const session = createAgent({ model: scriptedModel([]), sessions: store }).session('s')
+        const controller = new AbortController()
+        const told = rejectionOf(session.run('hi', { signal: controller.signal }))
+        await vi.advanceTimersByTimeAsync(0)
+        controller.abort()
+        await vi.advanceTimersByTimeAsync(1000)
+        expect(await told).toMatchObject({
+          code: 'session_store_error',
+          message: /did not answer within 1000 ms/,
+        })
+      }
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('that keeps what is absent as null is understood; one that does not say whether it saved is told', async () => {
+    const rows = memorySessions()
+    const withNulls: SessionStore = {
+      save: rows.save,
+      load: async (id) => ({ memory: null, openRun: null, ...(await rows.load(id)) }) as never,
+    }
+    rows.save('s', { version: 1, revision: 1, messages: [user('a'), says('b')] })
+    const agent = createAgent({ model: scriptedModel(['ok']), sessions: withNulls })
+    expectDone(await agent.session('s').run('hi'))
+    const silent: SessionStore = { load: () => undefined, save: () => undefined as never }
+    const other = createAgent({ model: scriptedModel([]), sessions: silent })
+    expect(await rejectionOf(other.session('s').run('hi'))).toMatchObject({ code: 'session_store_error' })
   })
 
   it('that holds something else is told', async () => {

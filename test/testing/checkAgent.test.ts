@@ -144,6 +144,11 @@ describe('checkAgent', () => {
     ]
     const taken = new Set(reports.flatMap(({ transitions }) => transitions.covered))
     expect(reports[0]?.transitions.uncovered.filter((edge) => !taken.has(edge))).toEqual([
+      // For messages and deadlines, which a check does not play.
+      'agent → agent: SEND',
+      'agent → concluding: deadline.conclude done [isAtWork]',
+      'agent → aborted: deadline.abort done',
+      'agent → agent: deadline failed',
       // For a live machine, and for a run that is resumed with decisions while calls are under way.
       'executingTools → executingTools: DECIDE',
       // For actors that reject, which users may provide themselves.

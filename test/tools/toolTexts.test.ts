@@ -19,13 +19,14 @@ const facts: { readonly [Code in ToolErrorCode]: ToolErrorFacts[Code] } = {
   cancelled: { name: 'add' },
   failed: { name: 'add', problem: 'RangeError: too big' },
   in_doubt: {},
+  limit_reached: { max: 5 },
 }
 
 const answers = (Object.keys(toolTexts) as ToolErrorCode[]).map((code) => toolError(code, facts[code]))
 
 describe('what the model is told of a call that did not succeed', () => {
   it('opens with its code, and says what was wrong and then what to do', () => {
-    expect(answers).toHaveLength(10)
+    expect(answers).toHaveLength(11)
     for (const { error, content } of answers) {
       const [first = '', ...rest] = content.split('\n')
       expect(first).toMatch(new RegExp(`^Error \\(${error}\\): \\S.{20,}`))
@@ -42,7 +43,14 @@ describe('what the model is told of a call that did not succeed', () => {
 
   it('says whether the tool ran', () => {
     const contentOf = Object.fromEntries(answers.map(({ error, content }) => [error, content]))
-    for (const code of ['invalid_json', 'invalid_arguments', 'truncated', 'waiting', 'denied']) {
+    for (const code of [
+      'invalid_json',
+      'invalid_arguments',
+      'truncated',
+      'waiting',
+      'denied',
+      'limit_reached',
+    ]) {
       expect(contentOf[code]).toContain('not run')
     }
     for (const code of ['timeout', 'cancelled', 'in_doubt']) expect(contentOf[code]).toContain('effect')

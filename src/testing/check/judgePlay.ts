@@ -1,4 +1,5 @@
 import { runInputOf } from '../../machines/context.ts'
+import { lastOf } from '../../machines/limits/ladder.ts'
 import type { Aborted } from '../../machines/outcome.ts'
 import { type RunSettings, resolveSettings } from '../../machines/settings.ts'
 import type { AgentEvent } from '../../runtime/events.ts'
@@ -69,17 +70,18 @@ function isExplained<Output>({ reason }: Aborted, { decisions, cancelled }: Play
 
 function judgeBounds<Output>(play: Play<Output>, { limits, modelRetries }: RunSettings): void {
   const attempts = modelRetries + 1
+  const steps = lastOf(limits.steps)
   const calls = play.requests.length - play.closingCalls
-  if (calls > limits.steps * attempts) {
-    play.broken('bounded', `at most ${limits.steps} steps of ${attempts} attempts`, `${calls} model calls`)
+  if (calls > steps * attempts) {
+    play.broken('bounded', `at most ${steps} steps of ${attempts} attempts`, `${calls} model calls`)
   }
   // Once, room is made for a closing call that is too long, and it begins anew.
   const closingCalls = 2 * attempts
   if (play.closingCalls > closingCalls) {
     play.broken('bounded', `at most ${closingCalls} attempts at the closing call`, `${play.closingCalls}`)
   }
-  if (play.outcome !== undefined && play.outcome.steps > limits.steps) {
-    play.broken('bounded', `at most ${limits.steps} steps`, `${play.outcome.steps}`)
+  if (play.outcome !== undefined && play.outcome.steps > steps) {
+    play.broken('bounded', `at most ${steps} steps`, `${play.outcome.steps}`)
   }
   for (const [place, { tool, count }] of play.executions) {
     if (count <= tool.retries + 1) continue

@@ -1,16 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { createAgent, ModelError } from '../../src/index.ts'
-import { type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
-import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
-import { countingAdd, throwing } from '../support/tools.ts'
+import { z } from 'zod'
+import { createAgent, defineTool, ModelError } from '../../../src/index.ts'
+import { type ScriptedStep, scriptedModel } from '../../../src/testing/index.ts'
+import { expectAborted, expectDone, expectSendable } from '../../support/outcome.ts'
+import { countingAdd, throwing } from '../../support/tools.ts'
 
-const adding: ScriptedStep = { calls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }
+/** Each asks for another sum, so that none repeats another. */
+const addingTo = (a: number): ScriptedStep => ({ calls: [{ name: 'add', arguments: { a, b: 2 } }] })
+const sums = (count: number): ScriptedStep[] => Array.from({ length: count }, (_, a) => addingTo(a))
+const adding = addingTo(1)
 const failing: ScriptedStep = { calls: [{ name: 'fail' }] }
 const tools = () => [countingAdd(), throwing(new Error('no'))]
 
 describe('the limit of steps', () => {
   it('concludes with an answer when it is reached, outside the step budget', async () => {
-    const model = scriptedModel([adding, adding, 'What I know: 3.'])
+    const model = scriptedModel([addingTo(1), addingTo(2), 'What I know: 3.'])
     const outcome = expectDone(await createAgent({ model, tools: tools(), limits: { steps: 2 } }).run('go'))
     expect(outcome.output).toBe('What I know: 3.')
     expect(outcome.steps).toBe(2)
@@ -19,7 +23,7 @@ describe('the limit of steps', () => {
   })
 
   it('is 8 by default', async () => {
-    const model = scriptedModel([...Array<ScriptedStep>(8).fill(adding), 'enough'])
+    const model = scriptedModel([...sums(8), 'enough'])
     const outcome = expectDone(await createAgent({ model, tools: tools() }).run('go'))
     expect(outcome).toMatchObject({ steps: 8, stoppedBy: { limit: 'steps', max: 8 } })
   })
@@ -102,7 +106,7 @@ describe('the limit of steps', () => {
   })
 
   it('can be switched off', async () => {
-    const model = scriptedModel([...Array<ScriptedStep>(50).fill(adding), 'enough'])
+    const model = scriptedModel([...sums(50), 'enough'])
     const limits = { steps: Number.POSITIVE_INFINITY }
     expect(expectDone(await createAgent({ model, tools: tools(), limits }).run('go')).steps).toBe(51)
   })
@@ -120,9 +124,49 @@ describe('the limit of errors in a row', () => {
     expect(outcome.toolCalls).toEqual({ total: 3, failed: 3 })
   })
 
-  it('is reset by a success', async () => {
-    const model = scriptedModel([failing, failing, adding, failing, failing, 'ok'])
-    expect(expectDone(await createAgent({ model, tools: tools() }).run('go')).stoppedBy).toBeUndefined()
+  it('is reset by a success of the same tool', async () => {
+    let runs = 0
+    const shaky = defineTool({
+      name: 'shaky',
+      description: 'Fails two times of three.',
+      input: z.object({ n: z.number() }),
+      run: ({ n }) => {
+        if (++runs % 3 !== 0) throw new Error('no')
+        return `result ${n}`
+      },
+    })
+    const calls = Array.from({ length: 7 }, (_, n) => ({ calls: [{ name: 'shaky', arguments: { n } }] }))
+    const outcome = await createAgent({ model: scriptedModel([...calls, 'ok']), tools: [shaky] }).run('go')
+    expect(expectDone(outcome).stoppedBy).toBeUndefined()
+  })
+
+  it('is not reset for a tool that keeps failing by the successes of others', async () => {
+    const model = scriptedModel([failing, addingTo(1), failing, addingTo(2), failing, 'enough'])
+    const outcome = expectDone(await createAgent({ model, tools: tools() }).run('go'))
+    expect(outcome.stoppedBy).toMatchObject({
+      limit: 'errorStreak',
+      max: 3,
+      evidence: 'fail failed 3 times with the error "failed" without a success',
+    })
+  })
+
+  it('counts the errors of one tool apart, by what went wrong', async () => {
+    const badly = (a: unknown): ScriptedStep => ({ calls: [{ name: 'add', arguments: { a } }] })
+    const model = scriptedModel([badly('x'), { calls: [{ name: 'add', arguments: '{' }] }, badly('y'), 'ok'])
+    const limits = { errorStreak: 3 }
+    const other = defineTool({ name: 'other', description: 'Works.', input: z.object({}), run: () => 'fine' })
+    const interleaved = scriptedModel([
+      badly('x'),
+      { calls: [{ name: 'other' }] },
+      { calls: [{ name: 'add', arguments: '{' }] },
+      { calls: [{ name: 'other' }] },
+      badly('y'),
+      'ok',
+    ])
+    const agentWith = (own: typeof model) =>
+      createAgent({ model: own, tools: [countingAdd(), other], limits })
+    expect(expectDone(await agentWith(model).run('go')).stoppedBy?.limit).toBe('errorStreak')
+    expect(expectDone(await agentWith(interleaved).run('go')).stoppedBy).toBeUndefined()
   })
 
   it('counts over all tools, so that alternating failures do not slip through', async () => {

@@ -1,0 +1,41 @@
+import type { Judgement, Reaction } from './judgement.ts'
+import type { LimitName } from './limits.ts'
+
+/** At which count a limit reacts, and how. What is left out does not happen; `{}` is a limit that is off. */
+export interface LimitLadder {
+  /** From this count on the model is told. */
+  readonly warn?: number
+  /** From this count on the run concludes: one closing answer, without tools. */
+  readonly conclude?: number
+  /** From this count on the run is aborted. */
+  readonly abort?: number
+}
+
+/** The strictest comes first: it decides where several thresholds have been reached. */
+export const reactions: readonly Reaction[] = ['abort', 'conclude', 'warn']
+
+/** The count from which on a run does not go on as it did: Infinity where it always does. */
+export function lastOf({ conclude, abort }: LimitLadder): number {
+  return Math.min(conclude ?? Infinity, abort ?? Infinity)
+}
+
+export function isOff({ warn, conclude, abort }: LimitLadder): boolean {
+  return warn === undefined && conclude === undefined && abort === undefined
+}
+
+/** What a limit says that has counted so far, by the thresholds of its ladder. */
+export function judged(
+  limit: LimitName,
+  ladder: LimitLadder,
+  count: number,
+  evidenceOf: (count: number) => string,
+  tool?: string,
+): Judgement | undefined {
+  for (const reaction of reactions) {
+    const max = ladder[reaction]
+    if (max === undefined || count < max) continue
+    const counted = { count, max, ...(tool === undefined ? {} : { tool }) }
+    return { limit, max, reaction, evidence: evidenceOf(count), counted }
+  }
+  return undefined
+}

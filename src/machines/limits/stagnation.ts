@@ -1,0 +1,9 @@
+import { judged } from './ladder.ts'
+import type { Limit } from './limit.ts'
+
+export const stagnation: Limit = ({ progress: { isStagnant, stagnantSteps }, settings: { limits } }) =>
+  isStagnant ? judged('stagnation', limits.stagnation, stagnantSteps, evidenceOf) : undefined
+
+function evidenceOf(count: number): string {
+  return `${count} steps in a row brought nothing that had not been seen before`
+}

@@ -1,0 +1,9 @@
+import { judged } from './ladder.ts'
+import type { Limit } from './limit.ts'
+
+export const steps: Limit = ({ step, settings: { limits } }) =>
+  judged('steps', limits.steps, step, evidenceOf)
+
+function evidenceOf(count: number): string {
+  return `${count} model calls were made and the model still asked for tools or gave no answer`
+}

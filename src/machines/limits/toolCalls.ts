@@ -1,0 +1,9 @@
+import { judged } from './ladder.ts'
+import type { Limit } from './limit.ts'
+
+export const toolCalls: Limit = ({ toolCalls: executed, settings: { limits } }) =>
+  judged('toolCalls', limits.toolCalls, executed, evidenceOf)
+
+function evidenceOf(count: number): string {
+  return `${count} tool calls were executed`
+}
