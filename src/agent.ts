@@ -5,6 +5,7 @@ import { AgentMemory } from './agentMemory.ts'
 import { checkDecisions } from './checkDecisions.ts'
 import {
   checkedDecisions,
+  checkedFork,
   checkedInput,
   checkedMessage,
   checkedOptions,
@@ -17,9 +18,10 @@ import type { Journal, JournalEntry, RunEvent } from './journal/entry.ts'
 import { type AgentFingerprint, fingerprintOf } from './journal/fingerprint.ts'
 import { type AgentMachine, createAgentMachine } from './machines/agentMachine.ts'
 import type { AgentInput, RunInput } from './machines/context.ts'
+import type { ToolAnswer } from './machines/effects.ts'
 import type { CustomLimit } from './machines/limits/customLimit.ts'
 import type { Limits } from './machines/limits/limits.ts'
-import type { Outcome } from './machines/outcome.ts'
+import type { AbortReason, Outcome } from './machines/outcome.ts'
 import { policyOf } from './machines/policy.ts'
 import type { Prices } from './machines/prices.ts'
 import type { Decision } from './machines/reducers.ts'
@@ -30,26 +32,44 @@ import type { Memory } from './memory/memory.ts'
 import { tokenCounter } from './memory/tokens/countTokens.ts'
 import type { TokenCounter } from './memory/tokens/tokenCounter.ts'
 import type { ReadResult } from './messages/readJson.ts'
-import { toolError } from './messages/toolTexts.ts'
+import { noUsage } from './messages/reply.ts'
+import type { AssistantMessage } from './messages/types.ts'
+import { fixedReply } from './models/fixedReply.ts'
 import type { Model } from './models/model.ts'
 import { outputFormat } from './outputFormat.ts'
 import { claimRun } from './runtime/claimRun.ts'
+import { type InDoubtPolicy, settleDoubts } from './runtime/doubts.ts'
 import type { Opening, StartingPoint } from './runtime/driver.ts'
 import type { AgentEvent } from './runtime/events.ts'
 import { type ExecutionOptions, execute, type PreparedRun, type Run, watch } from './runtime/execute.ts'
-import { Fold, foldJournal } from './runtime/fold.ts'
+import { Fold } from './runtime/fold.ts'
+import { forkJournal } from './runtime/forkJournal.ts'
+import { type Lease, Leases } from './runtime/leases.ts'
 import { provideServices } from './runtime/liveMachine.ts'
 import { type Effect, PureMachine } from './runtime/pureMachine.ts'
+import { type RecoveredRun, recoverRuns } from './runtime/recover.ts'
+import { type Replay, replay } from './runtime/replay.ts'
+import { Shutdown } from './runtime/shutdown.ts'
+import { takeUp } from './runtime/takeUp.ts'
 import { servicesOf } from './services.ts'
 import { openSession, type Session, type SessionAgent, type SessionOptions } from './sessions/session.ts'
 import { memorySessions, type SessionStore } from './sessions/sessionStore.ts'
 import { timeoutMs } from './timeouts.ts'
 import { Slots } from './tools/slots.ts'
 import type { Tool } from './tools/tool.ts'
-import { type RunTools, Toolbox, type ToolsOption } from './tools/toolbox.ts'
+import { Toolbox, type ToolsOption } from './tools/toolbox.ts'
 
 /** Milliseconds after which a model call is given up, unless the agent says otherwise. */
 const DEFAULT_MODEL_TIMEOUT_MS = 600_000
+
+/** Milliseconds for which a run is believed to be alive without a sign of it, unless the agent says otherwise. */
+const DEFAULT_LEASE_MS = 30_000
+
+/** How many runs are recovered at once, unless it is said otherwise. */
+const DEFAULT_RECOVERIES = 4
+
+/** Milliseconds for which an agent waits when it is closed, unless it is said otherwise. */
+const DEFAULT_CLOSE_MS = 10_000
 
 /** Names this process in the journals of the runs that it takes up. */
 const PROCESS = `${hostname()}/${process.pid}`
@@ -113,6 +133,16 @@ export interface AgentOptions<Output = string> {
   readonly modelTimeoutMs?: number
   /** Keeps what happens, so that a run can be resumed. Default: nothing is kept. */
   readonly journal?: Journal
+  /**
+   * Names the agent in its journal. Agents that share a journal need names of their own, so that `recover` takes up
+   * nobody else's runs. Default: none.
+   */
+  readonly name?: string
+  /**
+   * Milliseconds for which other processes believe a run of this one to be alive without a sign of it; there is one every
+   * third of that. A run whose process died is recovered after that at the latest. Default: 30000.
+   */
+  readonly leaseMs?: number
   /** Keeps the conversations of `agent.session(…)`. Default: in this process. */
   readonly sessions?: SessionStore
 }
@@ -131,6 +161,56 @@ export interface RunOptions {
 export interface ResumeOptions extends Omit<RunOptions, 'runId'> {
   /** What a person decided about calls that wait for approval. */
   readonly decisions?: readonly Decision[]
+  /**
+   * Whether an agent that would not have taken the recorded steps goes on from what they came to, instead of refusing: with
+   * the same settings, its open calls answered, its memory fresh. Where the steps fit, nothing changes. Default: false.
+   */
+  readonly migrate?: boolean
+  /**
+   * What becomes of a tool call that had begun when the process died, and whose tool is not idempotent: the model is told
+   * that its outcome is unknown (`tell`), or a person is asked (`ask`): the run then waits, with approvals that are marked
+   * `inDoubt`. Default: `tell`.
+   */
+  readonly inDoubt?: InDoubtPolicy
+  /**
+   * Whether the run is taken away from a process that is believed to be at work on it, which then cannot write to it any
+   * more. Otherwise that is refused with `run_active`. Default: true.
+   */
+  readonly takeOver?: boolean
+}
+
+export interface RecoverOptions<Output = string>
+  extends Pick<ResumeOptions, 'signal' | 'context' | 'onEvent' | 'migrate' | 'inDoubt'> {
+  /** How many runs go on at once. Default: 4. */
+  readonly concurrency?: number
+  /** Called with what became of each run, as it ends. What it throws becomes a process warning. */
+  readonly onOutcome?: (run: RecoveredRun<Output>) => unknown
+}
+
+export interface ForkOptions extends RunOptions {
+  /**
+   * The step in which the fork parts from the run: what was before its model call is shared. The first step is 1; one more
+   * than the last one where other limits let the run go on.
+   */
+  readonly at: number
+  /** What the model answers in that step, instead of being asked: text, or a message with tool calls. */
+  readonly reply?: string | AssistantMessage
+  /** Other results of calls of that step, by call id. The model's reply and all other results are shared then. */
+  readonly results?: Readonly<Record<string, string | ToolAnswer>>
+  /** Bounds that are to be others. */
+  readonly limits?: Partial<Limits>
+  /** Names the fork. Default: a random UUID. */
+  readonly runId?: string
+}
+
+export interface CloseOptions {
+  /** Milliseconds after which what is still under way is given up. Default: 10000. */
+  readonly timeoutMs?: number
+}
+
+export interface Closing {
+  /** Runs that had not ended and are whole in the journal: `agent.recover` of another process goes on with them. */
+  readonly interrupted: readonly string[]
 }
 
 export interface Agent<Output = string> {
@@ -158,6 +238,36 @@ export interface Agent<Output = string> {
    * worked otherwise (`journal_mismatch`), or somebody else takes it up at the same time (`run_active`).
    */
   resume(runId: string, options?: ResumeOptions): Promise<Outcome<Output>>
+  /**
+   * Takes up the runs of this agent in its journal that were left running: their process died, or was closed. Runs that
+   * another process is at work on are left alone. For the start of a process.
+   *
+   * @returns What became of each, once all have ended or wait. Rejects for no single run, only where the journal cannot
+   * list its runs (`journal_error`), there is none, or the agent was closed.
+   */
+  recover(options?: RecoverOptions<Output>): Promise<readonly RecoveredRun<Output>[]>
+  /**
+   * Tells a run again from the journal: every state, transition, guard and message. Nothing is called or changed.
+   *
+   * @returns The replay. Rejects as `resume` does where the journal cannot be read.
+   */
+  replay(runId: string): Promise<Replay>
+  /**
+   * Begins a run that shares the first steps of another and goes on otherwise. It has a journal of its own, into which
+   * those steps are copied: nothing of them is done again.
+   *
+   * @returns How the fork ended. Rejects with `invalid_fork` for a step or a call that there is not, `run_exists`, and as
+   * `resume` does.
+   */
+  fork(runId: string, options: ForkOptions): Promise<Outcome<Output>>
+  /**
+   * Prepares for the end of the process. No run begins any more (`agent_closed`). A run that is kept in a journal finishes
+   * its step and stops there; one that is not goes on to its end. What is not done in time is given up. The runs
+   * that were stopped so end as aborted with the reason `interrupted`, and can be resumed.
+   *
+   * @returns Resolves once nothing is under way, and names the runs that can be resumed.
+   */
+  close(options?: CloseOptions): Promise<Closing>
   /**
    * A conversation over many runs: what was said, and what the memory made of it, is carried on. One that does not exist
    * yet begins with its first run.
@@ -210,6 +320,9 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
   const policy = policyOf({ ...options, customLimits: reportingLimits(options.customLimits) })
   const machine = provideServices(createAgentMachine(settings, policy), services, { memory, toolbox })
   const pure = new PureMachine(machine)
+  const leaseMs = timeoutMs('leaseMs', options.leaseMs ?? DEFAULT_LEASE_MS)
+  const leases = journal && new Leases(journal, { owner: `${PROCESS}/${randomUUID()}`, ttlMs: leaseMs })
+  const shutdown = new Shutdown()
   const sessionAgent: SessionAgent<Output> = {
     store: options.sessions ?? memorySessions(),
     hasJournal: journal !== undefined,
@@ -247,16 +360,97 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
       )
     },
     resume,
+    recover,
+    async replay(runId) {
+      return replay(await recorded(runId, 'agent.replay'), { runId, machine })
+    },
+    fork,
+    async close({ timeoutMs: patience = DEFAULT_CLOSE_MS } = {}) {
+      await shutdown.close(timeoutMs('timeoutMs', patience))
+      return { interrupted: shutdown.interrupted }
+    },
     session: (id, sessionOptions) => openSession(sessionAgent, id, sessionOptions),
   }
 
   async function resume(runId: string, resumeOptions: ResumeOptions = {}): Promise<Outcome<Output>> {
-    const decisions = checkedDecisions(resumeOptions.decisions ?? [])
+    const takingUp = { ...resumeOptions, decisions: checkedDecisions(resumeOptions.decisions ?? []) }
     return drive(
       runId,
-      (execution) => recordedRun(runId, decisions, execution),
+      (execution) => recordedRun(runId, takingUp, execution),
       executionOptions(resumeOptions),
+      resumeOptions.takeOver,
     )
+  }
+
+  async function recover({
+    concurrency = DEFAULT_RECOVERIES,
+    onOutcome,
+    ...resumeOptions
+  }: RecoverOptions<Output> = {}): Promise<readonly RecoveredRun<Output>[]> {
+    const kept = requireJournal('agent.recover')
+    const takingUp = { ...resumeOptions, decisions: [], onlyOwn: true }
+    const closed = new AbortController()
+    const unlisten = shutdown.listen(() => closed.abort())
+    try {
+      return await recoverRuns<Output>(kept, {
+        concurrency: placesFor('concurrency', concurrency),
+        signal: anyOf([resumeOptions.signal, closed.signal]),
+        leaseMs,
+        onOutcome,
+        resume: (runId) =>
+          drive(
+            runId,
+            (execution) => recordedRun(runId, takingUp, execution),
+            executionOptions(resumeOptions),
+            false,
+          ),
+      })
+    } finally {
+      unlisten()
+    }
+  }
+
+  async function fork(source: string, forkOptions: ForkOptions): Promise<Outcome<Output>> {
+    const { at, reply, results, limits, runId = randomUUID(), ...runOptions } = checkedFork(forkOptions)
+    const kept = requireJournal('agent.fork')
+    const { entries, unstarted } = forkJournal(pure, await recorded(source, 'agent.fork'), {
+      runId: source,
+      agent: fingerprint(),
+      at,
+      results,
+      limits,
+    })
+    const answer = reply === undefined ? [] : [await answerWith(reply, unstarted, runId)]
+    const isNew = await kept.append(runId, [...entries, ...answer], 0)
+    if (isNew === false) throw runExists(runId)
+    return resume(runId, runOptions)
+  }
+
+  /** What the model call of a fork settles with that is answered beforehand. */
+  async function answerWith(
+    reply: string | AssistantMessage,
+    unstarted: readonly Effect[],
+    runId: string,
+  ): Promise<JournalEntry> {
+    const call = unstarted.find((effect) => effect.kind === 'callModel') as ModelEffect
+    const answering = servicesOf({
+      model: fixedReply(model.id, reply),
+      memory,
+      output,
+      modelTimeoutMs,
+      slots,
+    })
+    const turn = await answering.callModel(call.input, {
+      signal: new AbortController().signal,
+      runId,
+      context: undefined,
+      tools: toolbox.forRun(),
+      elapsedMs: () => 0,
+      watched: false,
+      report: () => {},
+    })
+    const answer = { ...turn, reply: { ...turn.reply, usage: noUsage } }
+    return { type: 'event', at: Date.now(), event: { type: 'settled', place: call.place, output: answer } }
   }
 
   /** Begins a run and carries it out. */
@@ -268,17 +462,33 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     return drive(runId, ({ onEvent }) => freshRun(input, runId, onEvent !== undefined), execution)
   }
 
-  /** Prepares and executes a run, while nobody else in this process does so with the same journal and id. */
+  /**
+   * Prepares and executes a run, while nobody else in this process does so with the same journal and id.
+   *
+   * @param mayTakeOver Whether another process may be at work on it.
+   */
   async function drive(
     id: string,
     prepare: (execution: ExecutionOptions<Output>) => Promise<PreparedRun>,
     execution: ExecutionOptions<Output>,
+    mayTakeOver = true,
   ): Promise<Outcome<Output>> {
-    const release = journal && claimRun(journal, id)
+    const leave = shutdown.enter()
+    let unclaim: (() => void) | undefined
+    let lease: Lease | undefined
     try {
-      return await execute(await prepare(execution), execution)
+      unclaim = journal && claimRun(journal, id)
+      const run = await prepare(execution)
+      lease = leases?.take(id)
+      if (!mayTakeOver && (await lease?.isHeld) === false) throw runActive(id)
+      const outcome = await execute(run, execution)
+      if (journal !== undefined && endedAs(outcome, 'interrupted')) shutdown.addInterrupted(id)
+      if (endedAs(outcome, 'journal_error')) lease?.abandon()
+      return outcome
     } finally {
-      release?.()
+      unclaim?.()
+      if (lease === undefined) leave()
+      else void lease.release().then(leave)
     }
   }
 
@@ -290,6 +500,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
       onEvent,
       context,
       tools: toolbox.forRun(),
+      shutdown,
       redact: options.redact,
       read: output?.read ?? readText,
     }
@@ -307,63 +518,93 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     const fold = new Fold(pure, complete, at, watched)
     const opening: Opening = {
       entry: { type: 'started', version: 1, at, input: complete, agent: fingerprint() },
-      refusal: () =>
-        new MisuseError(
-          'run_exists',
-          `A run with the id "${id}" is in the journal. Use agent.resume("${id}").`,
-        ),
+      refusal: () => runExists(id),
     }
     return { id, fold, recorded: 0, from: { effects: [...fold.pending.values()], opening }, resumed: false }
   }
 
   function fingerprint(): AgentFingerprint {
-    return fingerprintOf({ model, instructions, tools: toolbox.specs })
+    return fingerprintOf({ name: options.name, model, instructions, tools: toolbox.specs })
   }
 
   async function recordedRun(
     id: string,
-    decisions: readonly Decision[],
+    { decisions, migrate = false, inDoubt: policy = 'tell', onlyOwn = false }: TakingUp,
     { onEvent, tools }: ExecutionOptions<Output>,
   ): Promise<PreparedRun> {
-    if (journal === undefined) {
-      throw new MisuseError(
-        'no_journal',
-        'agent.resume needs createAgent({ journal }), the one that the run was kept in.',
-      )
-    }
-    const entries = await loaded(journal, id)
-    if (entries === undefined || entries === null) {
-      throw new LoopchartError('run_not_found', `There is no run with the id "${id}" in the journal.`)
-    }
-    const { fold, unstarted, inDoubt } = foldJournal(pure, entries, {
-      runId: id,
-      watched: onEvent !== undefined,
-    })
+    const entries = await recorded(id, 'agent.resume')
+    if (onlyOwn && recordedBy(entries)?.name !== options.name) throw otherAgent(id)
+    const watched = onEvent !== undefined
+    const takenUp = takeUp(pure, entries, { runId: id, watched, agent: fingerprint(), migrate, machine })
+    const { fold, migration } = takenUp
     await checkDecisions(fold.snapshot, decisions, tools)
-    const isIdempotent = (effect: Effect): boolean => toolOf(effect, tools)?.idempotent === true
-    const again = inDoubt.filter(isIdempotent)
-    const unknown = inDoubt.filter((effect) => !isIdempotent(effect))
-    const happened = [
-      ...unknown.map(reportInDoubt),
-      ...decisions.map((decision): RunEvent => ({ type: 'decided', decision })),
-    ]
-    const from: StartingPoint = { effects: [...unstarted, ...again], happened }
+    const { again, told, asked } = settleDoubts(takenUp.inDoubt, { tools, decisions, policy })
+    const happened = [...told, ...decisions.map((decision): RunEvent => ({ type: 'decided', decision }))]
+    const from: StartingPoint = { effects: [...takenUp.unstarted, ...again], happened, asked }
     const isTold = entries.at(-1)?.type === 'ended' || entries.at(-1)?.type === 'waiting'
-    const isIdle = isTold && !fold.isUnderWay && happened.length === 0
+    const isIdle = isTold && happened.length === 0 && !from.effects.some(({ kind }) => kind !== 'waitUntil')
     return {
       id,
       fold,
       recorded: entries.length,
-      from: isIdle ? from : { ...from, opening: goingOn(id) },
+      from: isIdle ? from : { ...from, opening: goingOn(id, migration) },
       resumed: true,
     }
   }
+
+  async function recorded(id: string, what: string): Promise<readonly JournalEntry[]> {
+    const entries = await loaded(requireJournal(what), id)
+    if (entries !== undefined && entries !== null) return entries
+    throw new LoopchartError('run_not_found', `There is no run with the id "${id}" in the journal.`)
+  }
+
+  function requireJournal(what: string): Journal {
+    if (journal !== undefined) return journal
+    throw new MisuseError(
+      'no_journal',
+      `${what} needs createAgent({ journal }), the one that the runs were kept in.`,
+    )
+  }
+}
+
+/** How a run is taken up. */
+interface TakingUp extends Pick<ResumeOptions, 'migrate' | 'inDoubt'> {
+  readonly decisions: readonly Decision[]
+  /** Whether a run of an agent with another name is refused. */
+  readonly onlyOwn?: boolean
+}
+
+type ModelEffect = Extract<Effect, { kind: 'callModel' }>
+
+/** The agent that went on with a run last. */
+function recordedBy(entries: readonly JournalEntry[]): AgentFingerprint | undefined {
+  const start = entries.findLast((entry) => entry.type === 'started' || entry.type === 'migrated')
+  return start?.agent
+}
+
+function endedAs(outcome: Outcome<unknown>, reason: AbortReason): boolean {
+  return outcome.status === 'aborted' && outcome.reason === reason
+}
+
+function runExists(id: string): MisuseError {
+  return new MisuseError(
+    'run_exists',
+    `A run with the id "${id}" is in the journal. Use agent.resume("${id}").`,
+  )
+}
+
+function runActive(id: string): LoopchartError {
+  return new LoopchartError('run_active', `Another process is believed to be at work on the run "${id}".`)
+}
+
+function otherAgent(id: string): LoopchartError {
+  return new LoopchartError('other_agent', `The run "${id}" is one of another agent.`)
 }
 
 /** Tells the journal that the run goes on here, and whoever had it before that it does not go on there. */
-function goingOn(id: string): Opening {
+function goingOn(id: string, migration: JournalEntry | undefined): Opening {
   return {
-    entry: { type: 'resumed', at: Date.now(), by: PROCESS },
+    entry: migration ?? { type: 'resumed', at: Date.now(), by: PROCESS },
     refusal: () =>
       new LoopchartError(
         'run_active',
@@ -393,15 +634,4 @@ async function loaded(journal: Journal, id: string): Promise<readonly JournalEnt
 /** Without an `output` schema, `Output` is text. */
 function readText<Output>(text: string): ReadResult<Output> {
   return { ok: true, value: text as Output }
-}
-
-/** What the model is told of a call that had begun when the process died. */
-function reportInDoubt({ place }: Effect): RunEvent {
-  return { type: 'settled', place, output: toolError('in_doubt', {}) }
-}
-
-function toolOf(effect: Effect, tools: RunTools): Tool | undefined {
-  if (effect.kind !== 'runTool') return undefined
-  const { step, transcript, call } = effect.input
-  return tools.at(step, () => transcript.toArray()).byName.get(call.function.name)
 }

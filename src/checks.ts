@@ -1,11 +1,12 @@
-import type { AgentOptions } from './agent.ts'
+import type { AgentOptions, ForkOptions } from './agent.ts'
 import { MisuseError, messageOf } from './errors.ts'
 import { type AgentInput, messagesOf, type RunInput, runInputOf } from './machines/context.ts'
+import type { ToolAnswer } from './machines/effects.ts'
 import { isOff } from './machines/limits/ladder.ts'
 import { priceOf } from './machines/prices.ts'
 import type { Decision } from './machines/reducers.ts'
 import type { RunSettings } from './machines/settings.ts'
-import type { UserMessage } from './messages/types.ts'
+import type { AssistantMessage, UserMessage } from './messages/types.ts'
 import type { Model } from './models/model.ts'
 
 /** The earliest place at which a programmer's mistake can be told: what `createAgent`, `run` and `resume` are given. */
@@ -28,6 +29,8 @@ const agentOptions: Readonly<Record<keyof AgentOptions, true>> = {
   missingCalls: true,
   modelTimeoutMs: true,
   journal: true,
+  name: true,
+  leaseMs: true,
   sessions: true,
 }
 
@@ -184,5 +187,44 @@ export function placesFor(name: string, value: number): number {
   throw new MisuseError(
     'invalid_option',
     `${name} must be a whole number of at least 1, not ${String(value)}.`,
+  )
+}
+
+/** @throws MisuseError `invalid_fork` for what no fork can be made of. */
+export function checkedFork(
+  options: ForkOptions,
+): ForkOptions & { readonly results?: Record<string, ToolAnswer> } {
+  const { at, reply, results } = options ?? {}
+  if (!Number.isInteger(at) || at < 1) {
+    throw new MisuseError('invalid_fork', `at must be the number of a step, from 1 on, not ${String(at)}.`)
+  }
+  if (reply !== undefined && results !== undefined) {
+    throw new MisuseError(
+      'invalid_fork',
+      'A fork has another reply or other results, not both: results are those of the calls that the model made.',
+    )
+  }
+  if (reply !== undefined && !isReply(reply)) {
+    throw new MisuseError(
+      'invalid_fork',
+      'reply must be a text that is not empty, or an assistant message with text or tool calls.',
+    )
+  }
+  if (results === undefined) return options as ForkOptions & { readonly results?: never }
+  return { ...options, results: Object.fromEntries(Object.entries(results).map(toolAnswer)) }
+}
+
+function isReply(reply: unknown): boolean {
+  if (typeof reply === 'string') return reply.trim() !== ''
+  const { content, tool_calls: calls } = (reply ?? {}) as Partial<AssistantMessage>
+  return (typeof content === 'string' && isReply(content)) || (Array.isArray(calls) && calls.length > 0)
+}
+
+function toolAnswer([callId, result]: [string, unknown]): [string, ToolAnswer] {
+  const answer = typeof result === 'string' ? { content: result } : result
+  if (typeof (answer as ToolAnswer | null)?.content === 'string') return [callId, answer as ToolAnswer]
+  throw new MisuseError(
+    'invalid_fork',
+    `The result of call "${callId}" must be a text, or { content, error } with content a text.`,
   )
 }

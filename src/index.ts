@@ -1,4 +1,14 @@
-export { type Agent, type AgentOptions, createAgent, type ResumeOptions, type RunOptions } from './agent.ts'
+export {
+  type Agent,
+  type AgentOptions,
+  type CloseOptions,
+  type Closing,
+  createAgent,
+  type ForkOptions,
+  type RecoverOptions,
+  type ResumeOptions,
+  type RunOptions,
+} from './agent.ts'
 export { type AgentProgress, type AgentTask, type AgentToolOptions, agentAsTool } from './agentAsTool.ts'
 export { type ErrorInfo, JournalError, LoopchartError, MisuseError } from './errors.ts'
 export type { Journal, JournalEntry, RunEvent, RunQuery, RunStatus, RunSummary } from './journal/entry.ts'
@@ -32,7 +42,11 @@ export type { Model, ModelIO, ModelRequest, ResponseFormat } from './models/mode
 export { ModelError, type ModelErrorCode } from './models/modelError.ts'
 export { type OpenAIChatOptions, openaiChat } from './models/openaiChat.ts'
 export { type OpenAIResponsesOptions, responses } from './models/openaiResponses.ts'
+export { type Difference, type DifferenceDetail, diff } from './runtime/diff.ts'
 export type { AgentEvent } from './runtime/events.ts'
 export type { Run } from './runtime/execute.ts'
+export { JournalMismatchError } from './runtime/journalMismatch.ts'
+export type { RecoveredRun } from './runtime/recover.ts'
+export { type Replay, type ReplayedEntry, type ReplayOptions, replay } from './runtime/replay.ts'
 export * from './sessions/index.ts'
 export * from './tools/index.ts'

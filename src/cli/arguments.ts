@@ -1,16 +1,36 @@
 import { parseArgs } from 'node:util'
 import { MisuseError, messageOf } from '../errors.ts'
+import type { RunStatus } from '../journal/entry.ts'
+
+/** The file that keeps runs, where none is named. */
+const DEFAULT_JOURNAL = '.loopchart/runs.db'
 
 export const USAGE: string = `Usage:
   loopchart "question"     ask, and watch the loop work
   loopchart                open a chat (or read the question from standard input)
   loopchart graph          print the chart as Mermaid
 
+  loopchart runs           list the runs in the journal, latest first
+  loopchart show ID        show what was said and done in a run
+  loopchart replay ID      show every state, transition and guard of a run; nothing is called
+  loopchart diff ID ID     show where two runs part
+  loopchart resume ID      go on with a run that was interrupted
+  loopchart fork ID --at K begin a run that shares what was before step K, and go on from there
+  The beginning of an ID is enough.
+
 Options:
   -m, --model ID       model to ask (default: LOOPCHART_MODEL, else gpt-4.1-mini)
       --base-url URL   server that speaks chat completions (default: OPENAI_BASE_URL, else OpenAI)
-      --steps N        model calls that may ask for tools (default: 8)
-      --json           print events as JSON lines on standard output, and nothing else there
+      --steps N        model calls that may ask for tools (default: 8; of a fork: as its run)
+      --journal FILE   keep the runs in this file; for the commands on runs, the file that keeps them
+                       (default: ${DEFAULT_JOURNAL})
+      --status S       runs: only those that are running, waiting, done or aborted
+      --limit N        runs: how many at most (default: 20)
+      --at K           fork: the step in which it parts
+      --reply TEXT     fork: what the model answers in that step
+      --result ID=TEXT fork: another result of a tool call of that step; may be repeated
+      --migrate        resume: go on even if the recorded steps are not those that would be taken now
+      --json           print JSON lines on standard output, and nothing else there
       --verbose        show the stack trace of an error
   -h, --help           show this
   -v, --version        show the version
@@ -19,20 +39,50 @@ Environment:
   OPENAI_API_KEY, OPENAI_BASE_URL, LOOPCHART_MODEL, NO_COLOR
   Without a key and a server, a built-in stand-in answers offline. It is not a language model.
 
-Exit codes: 0 answered, 1 aborted, 2 misuse, 130 interrupted`
+Exit codes: 0 answered, 1 aborted or waiting, 2 misuse, 130 interrupted`
 
 /** What the command line asks for. */
 export type Command =
   | { readonly name: 'help' | 'version' | 'graph' }
   | ({ readonly name: 'ask'; readonly question: string } & AskOptions)
   | ({ readonly name: 'chat' } & AskOptions)
+  | JournalCommand
 
 export interface AskOptions {
   readonly model: string | undefined
   readonly baseURL: string | undefined
   readonly steps: number | undefined
+  /** The file that keeps the runs; nothing is kept without one. */
+  readonly journal: string | undefined
   readonly json: boolean
   readonly verbose: boolean
+}
+
+/** Commands on runs that are kept. */
+export type JournalCommand = KeptOptions &
+  (
+    | { readonly name: 'runs'; readonly status: RunStatus | undefined; readonly limit: number }
+    | { readonly name: 'show' | 'replay'; readonly runId: string }
+    | { readonly name: 'diff'; readonly runIds: readonly [string, string] }
+    | { readonly name: 'resume'; readonly runId: string; readonly migrate: boolean }
+    | {
+        readonly name: 'fork'
+        readonly runId: string
+        readonly at: number
+        readonly reply: string | undefined
+        /** By call id. */
+        readonly results: Readonly<Record<string, string>> | undefined
+      }
+  )
+
+/** Those that change nothing. */
+export type LookingCommand = Extract<JournalCommand, { name: 'runs' | 'show' | 'replay' | 'diff' }>
+
+/** Those that go on with a run. */
+export type GoingOnCommand = Extract<JournalCommand, { name: 'resume' | 'fork' }>
+
+export interface KeptOptions extends AskOptions {
+  readonly journal: string
 }
 
 /** @throws MisuseError `usage` for what cannot be understood, with what to write instead. */
@@ -46,13 +96,104 @@ export function parseCommand(argv: readonly string[]): Command {
     model: nonEmpty('--model', values.model),
     baseURL: url('--base-url', values['base-url']),
     steps: wholeNumber('--steps', values.steps),
+    journal: nonEmpty('--journal', values.journal),
     json: values.json,
     verbose: values.verbose,
   }
+  const kept = { ...options, journal: options.journal ?? DEFAULT_JOURNAL }
+  const command = journalCommand(positionals, values, kept)
+  const [stray] = optionsOfOthers(values, command?.name)
+  if (stray !== undefined) {
+    throw new MisuseError('usage', `--${stray} is for loopchart ${OWNERS[stray]}. See loopchart --help.`)
+  }
+  if (command !== undefined && command.name !== 'fork' && command.steps !== undefined) {
+    throw new MisuseError(
+      'usage',
+      `--steps is not for ${command.name}: a run keeps the limits that it began with.`,
+    )
+  }
+  if (command !== undefined) return command
   if (positionals.length === 0) return { name: 'chat', ...options }
   const question = positionals.join(' ').trim()
   if (question === '') throw missingQuestion()
   return { name: 'ask', question, ...options }
+}
+
+type Values = ReturnType<typeof parsed>['values']
+
+/** Which command an option belongs to, where it is not for all of them. */
+const OWNERS = {
+  status: 'runs',
+  limit: 'runs',
+  at: 'fork',
+  reply: 'fork',
+  result: 'fork',
+  migrate: 'resume',
+} as const
+
+type OwnedOption = keyof typeof OWNERS
+
+function optionsOfOthers(values: Values, command: string | undefined): readonly OwnedOption[] {
+  const owned = Object.keys(OWNERS) as OwnedOption[]
+  return owned.filter((option) => values[option] !== undefined && OWNERS[option] !== command)
+}
+
+/** A command has exactly its own number of words; more or fewer are a question. */
+function journalCommand(
+  [name, ...ids]: readonly string[],
+  values: Values,
+  options: KeptOptions,
+): JournalCommand | undefined {
+  const [runId, other, ...more] = ids
+  if (name === 'runs' && runId === undefined) {
+    return {
+      name,
+      ...options,
+      status: status(values.status),
+      limit: wholeNumber('--limit', values.limit) ?? 20,
+    }
+  }
+  if (runId === undefined || more.length > 0) return undefined
+  if (name === 'diff' && other !== undefined) return { name, ...options, runIds: [runId, other] }
+  if (other !== undefined) return undefined
+  switch (name) {
+    case 'show':
+    case 'replay':
+      return { name, ...options, runId }
+    case 'resume':
+      return { name, ...options, runId, migrate: values.migrate === true }
+    case 'fork': {
+      const at = wholeNumber('--at', values.at)
+      if (at === undefined) {
+        throw new MisuseError('usage', 'fork needs the step in which it parts: loopchart fork ID --at 2.')
+      }
+      return { name, ...options, runId, at, reply: values.reply, results: results(values.result) }
+    }
+    default:
+      return undefined
+  }
+}
+
+function results(given: readonly string[] | undefined): Readonly<Record<string, string>> | undefined {
+  if (given === undefined) return undefined
+  return Object.fromEntries(
+    given.map((assignment) => {
+      const at = assignment.indexOf('=')
+      if (at > 0) return [assignment.slice(0, at), assignment.slice(at + 1)]
+      throw new MisuseError(
+        'usage',
+        `--result needs the id of a call and a text, such as --result call_1=sunny, not "${assignment}".`,
+      )
+    }),
+  )
+}
+
+const STATUSES: readonly RunStatus[] = ['running', 'waiting', 'done', 'aborted']
+
+function status(value: string | undefined): RunStatus | undefined {
+  const known = STATUSES.find((name) => name === value)
+  if (value === undefined || known !== undefined) return known
+  throw new MisuseError('usage', `--status needs one of ${STATUSES.join(', ')}, not "${value}".`)
 }
 
 export function missingQuestion(): MisuseError {
@@ -71,6 +212,13 @@ function parsed(argv: readonly string[]) {
         model: { type: 'string', short: 'm' },
         'base-url': { type: 'string' },
         steps: { type: 'string' },
+        journal: { type: 'string' },
+        status: { type: 'string' },
+        limit: { type: 'string' },
+        at: { type: 'string' },
+        reply: { type: 'string' },
+        result: { type: 'string', multiple: true },
+        migrate: { type: 'boolean' },
         json: { type: 'boolean', default: false },
         verbose: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },

@@ -1,13 +1,23 @@
 #!/usr/bin/env node
 import { text } from 'node:stream/consumers'
-import { MisuseError, messageOf } from '../errors.ts'
+import { LoopchartError, MisuseError, messageOf } from '../errors.ts'
 import { agentDiagram } from '../graph/index.ts'
+import type { SqliteStore } from '../sqlite/index.ts'
 import { VERSION } from '../version.ts'
-import { type AskOptions, missingQuestion, parseCommand, USAGE } from './arguments.ts'
+import {
+  type AskOptions,
+  type GoingOnCommand,
+  type LookingCommand,
+  missingQuestion,
+  parseCommand,
+  USAGE,
+} from './arguments.ts'
 import { chat } from './chat.ts'
 import { connect } from './connection.ts'
+import { look, requireOwn } from './journalCommands.ts'
 import { printableLine } from './printable.ts'
-import { EXIT, Session } from './session.ts'
+import { AGENT_NAME, EXIT, type Fork, Session } from './session.ts'
+import { findRun, openExistingStore, openStore } from './store.ts'
 
 const { stdin, stdout, stderr, argv, env } = process
 
@@ -21,7 +31,7 @@ stderr.on('error', () => {})
 
 process.exitCode = await main().catch((error: unknown) => {
   stderr.write(`loopchart: ${printableLine(messageOf(error))}\n`)
-  if (!(error instanceof MisuseError) || argv.includes('--verbose')) stderr.write(`${stackOf(error)}\n`)
+  if (!(error instanceof LoopchartError) || argv.includes('--verbose')) stderr.write(`${stackOf(error)}\n`)
   return error instanceof MisuseError ? EXIT.misuse : EXIT.aborted
 })
 
@@ -43,30 +53,75 @@ async function main(): Promise<number> {
       if (stdin.isTTY && command.json) throw missingQuestion()
       if (stdin.isTTY) return openChat(command)
       return ask(command, await questionFromInput())
+    case 'runs':
+    case 'show':
+    case 'replay':
+    case 'diff':
+      return lookAt(command)
+    case 'resume':
+    case 'fork':
+      return interruptibly((signal) => goOn(command, signal))
   }
 }
 
-async function ask(options: AskOptions, question: string): Promise<number> {
-  const connection = await connect(options, env)
-  const interruption = interruptible()
-  try {
-    const session = new Session(connection, options, { stdout, stderr })
-    session.greet(VERSION)
-    return await session.ask(question, interruption.signal)
-  } finally {
-    interruption.dispose()
-    await connection.close()
-  }
+function ask(options: AskOptions, question: string): Promise<number> {
+  return interruptibly((signal) => withSession(options, (session) => session.ask(question, signal)))
 }
 
-async function openChat(options: AskOptions): Promise<number> {
-  const connection = await connect(options, env)
-  try {
-    const session = new Session(connection, options, { stdout, stderr })
-    session.greet(VERSION)
+function openChat(options: AskOptions): Promise<number> {
+  return withSession(options, async (session) => {
     await chat(session, stdin, stdout)
     return EXIT.done
+  })
+}
+
+async function goOn(command: GoingOnCommand, signal: AbortSignal): Promise<number> {
+  return withStore(await openExistingStore(command.journal), async (store) => {
+    const { runId, entries } = await findRun(store.journal, command.runId)
+    requireOwn(runId, entries, AGENT_NAME)
+    return inSession(command, store, (session) =>
+      command.name === 'resume'
+        ? session.resume(runId, command.migrate, signal)
+        : session.fork(runId, forkOf(command), signal),
+    )
+  })
+}
+
+async function lookAt(command: LookingCommand): Promise<number> {
+  return withStore(await openExistingStore(command.journal), async ({ journal }) => {
+    await look(command, journal, stdout)
+    return EXIT.done
+  })
+}
+
+/** A conversation that is kept where the options name a journal. */
+async function withSession(options: AskOptions, act: Act<Session>): Promise<number> {
+  if (options.journal === undefined) return inSession(options, undefined, act)
+  return withStore(await openStore(options.journal), (store) => inSession(options, store, act))
+}
+
+type Act<Thing> = (thing: Thing) => Promise<number>
+
+async function withStore(store: SqliteStore, act: Act<SqliteStore>): Promise<number> {
+  try {
+    return await act(store)
   } finally {
+    store.close()
+  }
+}
+
+async function inSession(
+  options: AskOptions,
+  store: SqliteStore | undefined,
+  act: Act<Session>,
+): Promise<number> {
+  const connection = await connect(options, env)
+  const session = new Session(connection, options, { stdout, stderr }, store?.journal)
+  try {
+    session.greet(VERSION)
+    return await act(session)
+  } finally {
+    await session.close()
     await connection.close()
   }
 }
@@ -78,7 +133,7 @@ async function questionFromInput(): Promise<string> {
 }
 
 /** The first Ctrl-C (or a polite kill) aborts the run cleanly; the second one is left to the system. */
-function interruptible(): { readonly signal: AbortSignal; dispose(): void } {
+async function interruptibly(act: Act<AbortSignal>): Promise<number> {
   const controller = new AbortController()
   const interrupt = (): void => {
     dispose()
@@ -90,7 +145,19 @@ function interruptible(): { readonly signal: AbortSignal; dispose(): void } {
   }
   process.on('SIGINT', interrupt)
   process.on('SIGTERM', interrupt)
-  return { signal: controller.signal, dispose }
+  try {
+    return await act(controller.signal)
+  } finally {
+    dispose()
+  }
+}
+
+function forkOf({ at, reply, results }: Extract<GoingOnCommand, { name: 'fork' }>): Fork {
+  return {
+    at,
+    ...(reply === undefined ? {} : { reply }),
+    ...(results === undefined ? {} : { results }),
+  }
 }
 
 function stackOf(error: unknown): string {

@@ -1,4 +1,5 @@
-import { type Agent, createAgent } from '../agent.ts'
+import { type Agent, createAgent, type ForkOptions, type RunOptions } from '../agent.ts'
+import type { Journal } from '../journal/entry.ts'
 import type { Aborted, Outcome } from '../machines/outcome.ts'
 import type { Message } from '../messages/types.ts'
 import { exampleTools } from '../offline/exampleTools.ts'
@@ -11,12 +12,18 @@ const INSTRUCTIONS =
   'You answer questions briefly, in the language of the question. Use the tools for weather, arithmetic, time and ' +
   'units, several at once where they do not depend on each other. Do not repeat a call that failed unchanged.'
 
+/** Names the runs of the command in a journal that other programs use as well. */
+export const AGENT_NAME = 'loopchart command line'
+
 export const EXIT = { done: 0, aborted: 1, misuse: 2, interrupted: 130 } as const
 
 export interface Streams {
   readonly stdout: Output
   readonly stderr: Output
 }
+
+/** How a fork differs from its run. */
+export type Fork = Pick<ForkOptions, 'at' | 'reply' | 'results'>
 
 /** A conversation in the terminal. Each question goes on from the ones before. */
 export class Session {
@@ -27,12 +34,15 @@ export class Session {
   readonly #view: TerminalView
   #messages: readonly Message[] = []
 
-  constructor(connection: Connection, options: AskOptions, streams: Streams) {
+  /** @param journal Keeps the runs; nothing is kept without one. */
+  constructor(connection: Connection, options: AskOptions, streams: Streams, journal?: Journal) {
     this.#connection = connection
     this.#options = options
     this.#streams = streams
     this.#view = new TerminalView(streams.stderr, streams.stdout)
     this.#agent = createAgent({
+      name: AGENT_NAME,
+      ...(journal === undefined ? {} : { journal }),
       model: connection.model,
       tools: exampleTools,
       instructions: INSTRUCTIONS,
@@ -46,17 +56,44 @@ export class Session {
   }
 
   /** Asks, shows what happens, and says with which code the command should end. */
-  async ask(question: string, signal: AbortSignal): Promise<number> {
-    const { json } = this.#options
-    const run = this.#agent.stream([...this.#messages, { role: 'user', content: question }], { signal })
-    for await (const event of run) {
-      if (json) this.#streams.stdout.write(`${JSON.stringify(event)}\n`)
-      else this.#view.show(event)
-    }
-    const outcome = await run.outcome
+  ask(question: string, signal: AbortSignal): Promise<number> {
+    const messages: readonly Message[] = [...this.#messages, { role: 'user', content: question }]
+    return this.#follow(signal, (options) => this.#agent.run(messages, options))
+  }
+
+  /** Goes on with a run that is kept. */
+  resume(runId: string, migrate: boolean, signal: AbortSignal): Promise<number> {
+    return this.#follow(signal, (options) => this.#agent.resume(runId, { ...options, migrate }))
+  }
+
+  /** Begins a run that shares the first steps of one that is kept. */
+  fork(runId: string, fork: Fork, signal: AbortSignal): Promise<number> {
+    const { steps } = this.#options
+    const limits = steps === undefined ? {} : { limits: { steps } }
+    return this.#follow(signal, (options) => this.#agent.fork(runId, { ...fork, ...limits, ...options }))
+  }
+
+  async #follow(
+    signal: AbortSignal,
+    start: (options: Pick<RunOptions, 'signal' | 'onEvent'>) => Promise<Outcome>,
+  ): Promise<number> {
+    const { json, journal } = this.#options
+    const outcome = await start({
+      signal,
+      onEvent: (event) => {
+        if (json) this.#streams.stdout.write(`${JSON.stringify(event)}\n`)
+        else this.#view.show(event)
+      },
+    })
     this.#messages = outcome.transcript
     if (outcome.status === 'aborted' && !signal.aborted) this.#explain(outcome)
+    if (journal !== undefined) this.#view.note(`kept as ${outcome.runId} in ${journal}`)
     return exitCode(outcome, signal)
+  }
+
+  /** Waits for what is still to be said to the journal. */
+  async close(): Promise<void> {
+    await this.#agent.close()
   }
 
   #explain(outcome: Aborted): void {

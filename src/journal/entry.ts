@@ -38,6 +38,19 @@ export type JournalEntry =
       readonly input: RunInput
       /** The agent that began the run; absent where that is not known. */
       readonly agent?: AgentFingerprint
+      /** The run of which this one is a fork, and the step in which it parts from it; the entries of before are a copy. */
+      readonly forkOf?: { readonly runId: string; readonly at: number }
+    }
+  /**
+   * An agent that would not have taken the recorded steps goes on from what they came to. Its state is a fold over what
+   * follows.
+   */
+  | {
+      readonly type: 'migrated'
+      readonly at: number
+      /** The conversation so far, its open calls answered, and what the run has spent. */
+      readonly input: RunInput
+      readonly agent: AgentFingerprint
     }
   /** Somebody has taken the run up again: whoever had it before cannot write to it any more. */
   | { readonly type: 'resumed'; readonly at: number; readonly by: string }

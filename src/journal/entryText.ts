@@ -56,6 +56,7 @@ export function readEntry(
 /** What the rest of Loopchart relies on, by type of entry. */
 const soundness: Readonly<Record<JournalEntry['type'], (entry: Fields) => boolean>> = {
   started: ({ input }) => isFields(input),
+  migrated: ({ input }) => isFields(input),
   resumed: () => true,
   intent: ({ place }) => typeof place === 'string',
   event: ({ event }) => isFields(event) && isSoundEvent(event),

@@ -8,6 +8,8 @@ import { VERSION } from '../version.ts'
  * changed. Texts and schemas are told by a hash. Limits are not part of it: a run keeps those that it began with.
  */
 export interface AgentFingerprint {
+  /** The name of the agent, where it has one. */
+  readonly name?: string
   /** The version of Loopchart. */
   readonly loopchart: string
   /** The id of the model. */
@@ -19,13 +21,15 @@ export interface AgentFingerprint {
 }
 
 export interface AgentParts {
+  readonly name: string | undefined
   readonly model: { readonly id: string }
   readonly instructions: string | undefined
   readonly tools: readonly ToolSpec[]
 }
 
-export function fingerprintOf({ model, instructions, tools }: AgentParts): AgentFingerprint {
+export function fingerprintOf({ name, model, instructions, tools }: AgentParts): AgentFingerprint {
   return {
+    ...(name === undefined ? {} : { name }),
     loopchart: VERSION,
     model: model.id,
     ...(instructions === undefined ? {} : { instructions: hashOf(instructions) }),

@@ -28,6 +28,8 @@ export interface OpenCall {
   readonly repeatable?: boolean
   /** Set once it has begun, in steps whose calls do not all begin at once. */
   readonly started?: boolean
+  /** Set where it had begun when a process died, and a person is to say what becomes of it. */
+  readonly inDoubt?: true
   /** Whether a person changed its arguments. */
   readonly edited?: boolean
   /** Set once the call is settled. */
@@ -93,7 +95,23 @@ export interface RunInput extends SettingsInput {
   readonly messages: string | readonly Message[]
   /** What the memory had come to in an earlier run of the conversation: `outcome.memory`. Default: nothing. */
   readonly memory?: MemoryState | undefined
+  /** What the run had come to under another agent; set where it is migrated. */
+  readonly carried?: Carried | undefined
 }
+
+/** What a run takes along when another agent goes on with it: its limits hold over both, and no place is used twice. */
+export type Carried = Pick<
+  AgentContext,
+  | 'step'
+  | 'closings'
+  | 'usage'
+  | 'usageByModel'
+  | 'cost'
+  | 'elapsedMs'
+  | 'toolCalls'
+  | 'toolErrors'
+  | 'answeredBy'
+>
 
 /** The context a run starts with. Histories are repaired, so whatever a store held, the first request is sendable. */
 export function startingContext(
@@ -101,7 +119,7 @@ export function startingContext(
   settings: RunSettings,
   policy: Policy = defaultPolicy,
 ): AgentContext {
-  const { messages, memory = freshMemory, ...own } = runInputOf(input)
+  const { messages, memory = freshMemory, carried, ...own } = runInputOf(input)
   const history = repairHistory(messagesOf(messages))
   return {
     settings: resolveSettings(own, settings),
@@ -129,6 +147,7 @@ export function startingContext(
     historyNotes: history.notes,
     error: undefined,
     aborted: undefined,
+    ...carried,
   }
 }
 

@@ -15,6 +15,8 @@ export type AbortReason =
   | 'cancelled'
   /** Time ran out: that of the limit `time`, or the caller's signal says so, as `AbortSignal.timeout(…)` does. */
   | 'timeout'
+  /** The agent was closed first. Where a journal is kept, `agent.resume` or `agent.recover` goes on with the run. */
+  | 'interrupted'
   /** The model could not be called, for good or more often than it is tried again; `error` says why. */
   | 'model_error'
   /** The conversation is too long for the model, and the memory could not make room. */
@@ -100,6 +102,11 @@ export interface PendingApproval {
   readonly name: string
   /** Arguments as the model wrote them: JSON text. */
   readonly arguments: string
+  /**
+   * Set where the call had begun when the process died: it may have had an effect. Approved, it runs again; otherwise it
+   * does not, and the model is told the reason that is given.
+   */
+  readonly inDoubt?: true
   /** Binds a decision to this call: its id, its tool and its arguments. Not set by a live machine. */
   readonly token?: string
 }
@@ -150,6 +157,11 @@ export function endingOf(context: AgentContext): Ending {
 
 const waitingAnswer: ToolAnswer = toolError('waiting', {})
 
-function pendingApproval({ call }: OpenCall): PendingApproval {
-  return { callId: call.id, name: call.function.name, arguments: call.function.arguments }
+function pendingApproval({ call, inDoubt }: OpenCall): PendingApproval {
+  return {
+    callId: call.id,
+    name: call.function.name,
+    arguments: call.function.arguments,
+    ...(inDoubt === true ? { inDoubt } : {}),
+  }
 }

@@ -32,6 +32,11 @@ export interface Decision {
    * `agent.resume`; a live machine does not look at it.
    */
   readonly token?: string | undefined
+  /**
+   * Set for a decision on a call in doubt, which had begun when the process died. Without it a decision says nothing of
+   * that: an approval that is delivered twice runs nothing twice.
+   */
+  readonly inDoubt?: true | undefined
   /** What the call runs with instead of what the model wrote, where it is approved. Validated by `agent.resume`. */
   readonly arguments?: unknown
 }

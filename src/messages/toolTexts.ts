@@ -44,7 +44,10 @@ export interface ToolErrorFacts {
     /** What the tool threw, in words. */
     readonly problem: string
   }
-  in_doubt: NoFacts
+  in_doubt: {
+    /** What a person says of it. */
+    readonly reason?: string | undefined
+  }
   /** The limit of tool calls. */
   limit_reached: { readonly max: number }
 }
@@ -113,9 +116,9 @@ export const toolTexts: { readonly [Code in ToolErrorCode]: (facts: ToolErrorFac
     `${name === undefined ? '' : `${name} failed: `}${shorten(problem, SHOWN_PROBLEM)}\n` +
     'Change the arguments or go another way; the same call may fail again.',
 
-  in_doubt: () =>
+  in_doubt: ({ reason }) =>
     'The process stopped while this call ran, so it is unknown whether it had an effect. It was not run again.\n' +
-    'Check whether it did before you repeat it.',
+    (reason ? `A person says: ${reason}` : 'Check whether it did before you repeat it.'),
 
   limit_reached: ({ max }) =>
     `All ${max} tool calls of this run are used up, and this one was not run.\n` +

@@ -2,16 +2,19 @@ import { environment } from '../environment.ts'
 import { describeError, LoopchartError } from '../errors.ts'
 import type { JournalEntry, RunEvent, SettlingEvent } from '../journal/entry.ts'
 import type { AgentContext } from '../machines/context.ts'
-import { type EdgeName, edgeName } from '../machines/edgeNames.ts'
+import type { EdgeName } from '../machines/edgeNames.ts'
 import type { Compaction, ModelTurn, ToolAnswer } from '../machines/effects.ts'
 import { type Ending, endingOf } from '../machines/outcome.ts'
 import { abort, cancelledAnswer, failedAnswer } from '../machines/reducers.ts'
 import { isThenable } from '../thenables.ts'
+import { askedOf } from './doubts.ts'
 import { eventOf } from './eventOf.ts'
 import type { EffectReport, EventBody } from './events.ts'
 import type { Fold, Progress } from './fold.ts'
 import type { Host } from './host.ts'
-import { type AgentSnapshot, type Effect, stateOf } from './pureMachine.ts'
+import type { AgentSnapshot, Effect } from './pureMachine.ts'
+import type { Shutdown } from './shutdown.ts'
+import { takenEdge } from './takenEdge.ts'
 
 export interface DriverOptions {
   readonly host: Host
@@ -24,12 +27,16 @@ export interface DriverOptions {
   readonly taken?: ((event: RunEvent) => void) | undefined
   /** Absent where nobody watches. */
   readonly observe?: ((event: EventBody) => void) | undefined
+  /** Leads the run out of the process. */
+  readonly shutdown: Shutdown
 }
 
 /** Where a run is taken up. */
 export interface StartingPoint {
   readonly effects: readonly Effect[]
   readonly happened?: readonly RunEvent[]
+  /** Tool calls that were begun once and of which a person has to say what becomes of them. */
+  readonly asked?: readonly Effect[]
   /** What is recorded before anything else; absent where there is nothing more to do. */
   readonly opening?: Opening | undefined
 }
@@ -51,7 +58,12 @@ export class Driver {
   readonly #record: DriverOptions['record']
   readonly #taken: DriverOptions['taken']
   readonly #observe: DriverOptions['observe']
+  readonly #shutdown: Shutdown
   readonly #startedAt = new Map<string, number>()
+  /** Places of calls that are put to a person. */
+  readonly #asked = new Set<string>()
+  /** Places of effects that are left for another process. */
+  readonly #left = new Set<string>()
   #whenCancelled: (() => void) | undefined
   /** Why the run cannot begin. */
   #failure: JournalFailure | undefined
@@ -60,12 +72,13 @@ export class Driver {
   /** Text of the present model call that has been shown. */
   #shown = ''
 
-  constructor(fold: Fold, { host, record, taken, observe }: DriverOptions) {
+  constructor(fold: Fold, { host, record, taken, observe, shutdown }: DriverOptions) {
     this.#fold = fold
     this.#host = host
     this.#record = record
     this.#taken = taken
     this.#observe = observe
+    this.#shutdown = shutdown
     void host.cancelled.then(() => this.#whenCancelled?.())
   }
 
@@ -88,24 +101,76 @@ export class Driver {
   /**
    * @param from.effects What the run waits for and nobody has started.
    * @param from.happened What has happened already and is not in the journal yet.
+   * @param from.asked What waits for the word of a person.
    */
-  async drive({ effects, happened = [] }: StartingPoint): Promise<Ending> {
+  async drive({ effects, happened = [], asked = [] }: StartingPoint): Promise<Ending> {
+    const unlisten = this.#shutdown.listen(() => {
+      if (this.#shutdown.stage === 'over') this.#whenCancelled?.()
+      this.#host.rouse()
+    })
     try {
       if (this.#failure !== undefined) throw this.#failure
+      for (const { place } of asked) this.#asked.add(place)
       for (const event of happened) {
         // A run that has ended stays as it ended.
         if (this.#fold.snapshot.status === 'active') await this.#take(event)
       }
       await this.#startEffects(effects.filter((effect) => this.#fold.pending.get(effect.place) === effect))
-      while (this.#fold.snapshot.status === 'active' && this.#fold.isUnderWay) {
-        await this.#take(await this.#host.next())
+      for (;;) {
+        if (this.#shutdown.stage !== 'open') this.#leaveEffects()
+        if (!this.#isUnderWay) break
+        const event = await this.#host.next()
+        if (event !== undefined) await this.#take(event)
       }
       // The deadlines of a run that is handed back; they are set again when it is resumed.
       for (const place of this.#fold.pending.keys()) this.#host.stop(place)
       return await this.#end()
     } catch (thrown) {
       return this.#breakOff(thrown)
+    } finally {
+      unlisten()
     }
+  }
+
+  get #stillAsked(): readonly Effect[] {
+    return [...this.#fold.pending.values()].filter(({ place }) => this.#asked.has(place))
+  }
+
+  get #isUnderWay(): boolean {
+    const { snapshot, pending, isUnderWay } = this.#fold
+    if (snapshot.status !== 'active') return false
+    if (this.#asked.size === 0 && this.#left.size === 0) return isUnderWay
+    return [...pending.values()].some(
+      ({ place, kind }) => kind !== 'waitUntil' && !this.#asked.has(place) && !this.#left.has(place),
+    )
+  }
+
+  /** Whether something is left that another process has to go on with. */
+  get #isInterrupted(): boolean {
+    const { snapshot, pending } = this.#fold
+    if (snapshot.status !== 'active' || this.#left.size === 0) return false
+    return [...pending.values()].some(({ place, kind }) => kind !== 'waitUntil' && this.#left.has(place))
+  }
+
+  /** Stops what is not worth waiting for before the process ends. */
+  #leaveEffects(): void {
+    for (const effect of this.#fold.pending.values()) {
+      if (this.#left.has(effect.place) || this.#asked.has(effect.place)) continue
+      const isOver = this.#shutdown.stage === 'over'
+      if (!isOver && (effect.kind !== 'sleep' || this.#record === undefined)) continue
+      this.#left.add(effect.place)
+      this.#host.stop(effect.place)
+      if (this.#observe !== undefined) this.#observeEnd(effect, givenUp(effect))
+    }
+  }
+
+  /** While the agent is being closed, a run that another process can go on with finishes its step and begins no other. */
+  #withoutLeft(effects: readonly Effect[]): readonly Effect[] {
+    const isOver = this.#shutdown.stage === 'over'
+    const mayStart = ({ kind }: Effect): boolean =>
+      !isOver && (kind === 'runTool' || this.#record === undefined)
+    for (const effect of effects) if (!mayStart(effect)) this.#left.add(effect.place)
+    return effects.filter(mayStart)
   }
 
   async #take(event: RunEvent): Promise<void> {
@@ -131,11 +196,12 @@ export class Driver {
     this.#observe?.(body)
   }
 
-  async #startEffects(effects: readonly Effect[]): Promise<void> {
+  async #startEffects(wanted: readonly Effect[]): Promise<void> {
+    const effects = this.#shutdown.stage === 'open' ? wanted : this.#withoutLeft(wanted)
     await this.#recordIntents(effects)
     for (const effect of effects) {
       // The word to stop may have come meanwhile: what has not begun need not be stopped.
-      if (this.#host.isCancelled) return
+      if (this.#host.isCancelled || this.#shutdown.stage === 'over') return
       if (this.#observe !== undefined) this.#observeStart(effect)
       this.#host.start(effect)
     }
@@ -173,7 +239,7 @@ export class Driver {
           reject(new Error(`it did not answer within ${JOURNAL_GRACE_MS} ms after the run was stopped`))
         }, JOURNAL_GRACE_MS)
       }
-      if (this.#host.isCancelled) begin()
+      if (this.#host.isCancelled || this.#shutdown.stage === 'over') begin()
       else this.#whenCancelled = begin
     })
     try {
@@ -187,9 +253,21 @@ export class Driver {
   async #end(): Promise<Ending> {
     const { status, output, error, context } = this.#fold.snapshot
     if (status === 'error') throw error
-    const ending = this.#withShownText(output ?? endingOf(context))
+    // No end is recorded: for the journal the run goes on.
+    if (this.#isInterrupted) return this.#interrupted()
+    const ending = this.#withShownText(output ?? endingOf(askedOf(context, this.#stillAsked)))
     if (this.#hasNews) await this.#recordAll([lastEntry(ending)])
     return ending
+  }
+
+  #interrupted(): Ending {
+    const { context } = this.#fold.snapshot
+    const message =
+      'The agent was closed before the run had ended.' +
+      (this.#record === undefined ? '' : ' Its journal is whole: agent.resume goes on with it.')
+    return this.#withShownText(
+      endingOf({ ...context, ...abort(context, { reason: 'interrupted', message }) }),
+    )
   }
 
   /** Text of a reply that never became whole is better than none. */
@@ -245,11 +323,9 @@ export class Driver {
     for (const effect of progress.stopped) this.#observeEnd(effect, givenUp(effect))
     const { verdict, warnings } = context
     for (const edge of progress.taken) {
-      const name = edgeName(edge)
-      // An edge of the whole chart leaves whatever state the run was in.
-      const from = edge.source.parent === undefined ? stateOf(before) : name.from
+      const name = takenEdge(edge, before)
       const evidence = verdict !== undefined && isOfLimit(name) ? { verdict } : {}
-      this.#observe?.({ type: 'transition', ...name, from, ...evidence })
+      this.#observe?.({ type: 'transition', ...name, ...evidence })
     }
     if (warnings !== before.context.warnings) {
       for (const warning of warnings) this.#observe?.({ type: 'limit.warned', warning })

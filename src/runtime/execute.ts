@@ -22,6 +22,7 @@ import type { Fold } from './fold.ts'
 import { Inbox } from './inbox.ts'
 import { InProcessHost, type Services } from './inProcessHost.ts'
 import { stateOf } from './pureMachine.ts'
+import type { Shutdown } from './shutdown.ts'
 
 /** A run that is ready to be driven. */
 export interface PreparedRun {
@@ -41,6 +42,8 @@ export interface ExecutionOptions<Output> {
   readonly signals: readonly (AbortSignal | undefined)[]
   readonly onEvent?: ((event: AgentEvent) => unknown) | undefined
   readonly tools: RunTools
+  /** Leads the run out of the process. */
+  readonly shutdown: Shutdown
   /** What of an event a watcher may see. */
   readonly redact?: ((event: AgentEvent) => AgentEvent | undefined) | undefined
   /** What the caller gives the tools of this run. */
@@ -95,6 +98,7 @@ export async function execute<Output>(
     record: journal && recorder(journal, run),
     taken: inbox && ((event) => inbox.taken(event)),
     observe,
+    shutdown: options.shutdown,
   })
   const signals = options.signals.filter((signal) => signal !== undefined && signal !== null)
   const cancel = (event: Event): void => host.cancel(cancellationOf(event.target as AbortSignal))

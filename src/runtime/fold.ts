@@ -1,5 +1,5 @@
-import { JournalError, LoopchartError } from '../errors.ts'
-import type { JournalEntry, RunEvent, SettlingEvent } from '../journal/entry.ts'
+import { LoopchartError } from '../errors.ts'
+import type { RunEvent, SettlingEvent } from '../journal/entry.ts'
 import type { AgentMachineEvent } from '../machines/agentMachine.ts'
 import type { AgentInput } from '../machines/context.ts'
 import type { AgentSnapshot, Effect, PureMachine, Step } from './pureMachine.ts'
@@ -24,6 +24,9 @@ export class Fold {
   readonly #pending = new Map<string, Effect>()
   readonly #clock: RunClock
   #snapshot: AgentSnapshot
+  /** What the run began with, before anything happened. */
+  readonly beginning: Progress
+
   /**
    * @param startedAt When the run began, in milliseconds since 1970.
    * @param watched Whether the edges that are taken are to be told.
@@ -36,7 +39,7 @@ export class Fold {
     // XState keeps what the making of the context threw; a run cannot begin from that.
     if (step.snapshot.status === 'error') throw step.snapshot.error
     this.#snapshot = step.snapshot
-    this.#follow(step)
+    this.beginning = this.#follow(step)
   }
 
   get snapshot(): AgentSnapshot {
@@ -63,8 +66,7 @@ export class Fold {
    * Takes one event in.
    *
    * @param at When it happened, in milliseconds since 1970.
-   * @throws LoopchartError `journal_mismatch` where an effect settles that the machine has not asked for: the
-   * journal was written by an agent that worked otherwise.
+   * @throws LoopchartError `not_asked_for` where an effect settles that the machine has not asked for.
    */
   apply(event: RunEvent, at: number): Progress {
     // A cancellation that was recorded just after the end came too late.
@@ -93,9 +95,8 @@ export class Fold {
     const effect = this.#pending.get(event.place)
     if (effect === undefined) {
       throw new LoopchartError(
-        'journal_mismatch',
-        `The journal says that "${event.place}" settled, but at that point this agent asks for ` +
-          `${[...this.#pending.keys()].join(', ') || 'nothing'}. It was recorded by an agent that worked otherwise.`,
+        'not_asked_for',
+        `"${event.place}" settled, but the machine asks for ${[...this.#pending.keys()].join(', ') || 'nothing'}.`,
       )
     }
     this.#pending.delete(event.place)
@@ -113,41 +114,5 @@ export class Fold {
     for (const { place } of unwanted) this.#pending.delete(place)
     for (const effect of started) this.#pending.set(effect.place, effect)
     return { started, stopped: unwanted, taken }
-  }
-}
-
-/** A journal folded up, with what a crash left open. */
-export interface Folded {
-  readonly fold: Fold
-  /** Effects to start now. */
-  readonly unstarted: readonly Effect[]
-  /** Tool calls that had begun and did not report: whether they had an effect is unknown. */
-  readonly inDoubt: readonly Effect[]
-}
-
-/** @throws JournalError `journal_invalid` where the journal does not begin with its start. */
-export function foldJournal(
-  machine: PureMachine,
-  entries: readonly JournalEntry[],
-  { runId, watched }: { readonly runId: string; readonly watched: boolean },
-): Folded {
-  const [first, ...rest] = entries
-  if (first?.type !== 'started') {
-    throw new JournalError(`The journal of run "${runId}" does not begin with "started".`, {
-      runId,
-      position: 0,
-    })
-  }
-  const fold = new Fold(machine, first.input, first.at, watched)
-  const begun = new Set<string>()
-  for (const entry of rest) {
-    if (entry.type === 'event') fold.apply(entry.event, entry.at)
-    else if (entry.type === 'intent') begun.add(entry.place)
-  }
-  const pending = [...fold.pending.values()]
-  return {
-    fold,
-    unstarted: pending.filter(({ place }) => !begun.has(place)),
-    inDoubt: pending.filter(({ place }) => begun.has(place)),
   }
 }

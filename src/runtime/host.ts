@@ -14,6 +14,8 @@ export interface Host {
   readonly isCancelled: boolean
   /** Resolves when that word comes. */
   readonly cancelled: Promise<void>
-  /** Resolves with the next thing that happened. */
-  next(): Promise<RunEvent>
+  /** Resolves with the next thing that happened, or with nothing where it was roused. */
+  next(): Promise<RunEvent | undefined>
+  /** Makes who waits for `next` look around. */
+  rouse(): void
 }

@@ -47,7 +47,7 @@ export class InProcessHost implements Host {
   readonly #happened = new Queue<RunEvent>()
   readonly #cancelled = Promise.withResolvers<void>()
   #isCancelled = false
-  #wake: ((event: RunEvent) => void) | undefined
+  #wake: ((event: RunEvent | undefined) => void) | undefined
 
   constructor(
     services: Services,
@@ -90,12 +90,18 @@ export class InProcessHost implements Host {
     return this.#cancelled.promise
   }
 
-  next(): Promise<RunEvent> {
+  next(): Promise<RunEvent | undefined> {
     const event = this.#happened.shift()
     if (event !== undefined) return Promise.resolve(event)
     return new Promise((resolve) => {
       this.#wake = resolve
     })
+  }
+
+  rouse(): void {
+    const wake = this.#wake
+    this.#wake = undefined
+    wake?.(undefined)
   }
 
   /** Tells the run that it is cancelled, ahead of anything else that has happened. */

@@ -191,7 +191,7 @@ export function openSession<Output>(
       revision: record.revision + 1,
       messages: [...record.messages.filter(isSystem), ...outcome.transcript],
       memory: outcome.memory,
-      ...(outcome.status === 'waiting' ? { openRun: runId } : {}),
+      ...(isOpen(outcome) ? { openRun: runId } : {}),
     }
     await save(store, id, kept, { outcome, signal })
     return outcome
@@ -280,6 +280,11 @@ export function openSession<Output>(
 
 /** The sessions inside which the caller is: a run that waits for itself would wait for ever. */
 const inside = new AsyncLocalStorage<readonly Turnstile[]>()
+
+/** Whether a run can still go on. */
+function isOpen(outcome: Outcome<unknown>): boolean {
+  return outcome.status === 'waiting' || (outcome.status === 'aborted' && outcome.reason === 'interrupted')
+}
 
 const UNREADABLE = new Set(['run_not_found', 'journal_mismatch', 'journal_invalid'])
 

@@ -196,6 +196,15 @@ describe('time', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  it('is not kept for a deaf model once the run is aborted', async () => {
+    const controller = new AbortController()
+    const running = createAgent({ model: scriptedModel([HANG]) }).run('go', { signal: controller.signal })
+    await vi.advanceTimersByTimeAsync(1)
+    controller.abort()
+    expect(expectAborted(await running).reason).toBe('cancelled')
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   it('to wait before a retry ends at once when the run is aborted', async () => {
     const busy = new ModelError('rate_limit', 'busy', { retryable: true, retryAfterMs: 20_000 })
     const controller = new AbortController()

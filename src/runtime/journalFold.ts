@@ -1,0 +1,141 @@
+import { JournalError } from '../errors.ts'
+import { changedParts } from '../journal/changedParts.ts'
+import type { JournalEntry } from '../journal/entry.ts'
+import type { AgentFingerprint } from '../journal/fingerprint.ts'
+import { Fold, type Progress } from './fold.ts'
+import { JournalMismatchError } from './journalMismatch.ts'
+import type { Effect, PureMachine } from './pureMachine.ts'
+
+export interface JournalFoldOptions {
+  readonly runId: string
+  /** Whether the edges that are taken are to be told. */
+  readonly watched: boolean
+  /** The agent that reads, so that a journal which does not fit can say what has changed. */
+  readonly agent?: AgentFingerprint | undefined
+}
+
+const nothing: Progress = { started: [], stopped: [], taken: [] }
+
+/** Takes in the entries of a journal one by one, and checks each against what the machine asks for. */
+export class JournalFold {
+  readonly #machine: PureMachine
+  readonly #options: JournalFoldOptions
+  readonly #begun = new Set<string>()
+  #fold: Fold | undefined
+  #recordedBy: AgentFingerprint | undefined
+  #position = 0
+  #hasEnded = false
+
+  /** @param first The position in the journal of the entry that is taken in first. */
+  constructor(machine: PureMachine, options: JournalFoldOptions, first = 0) {
+    this.#machine = machine
+    this.#options = options
+    this.#position = first
+  }
+
+  /**
+   * @throws JournalError `journal_invalid` for a journal that does not begin with its start, or is of another version.
+   * @throws JournalMismatchError for an entry that tells of something else than the machine asks for.
+   */
+  take(entry: JournalEntry): Progress {
+    const progress = this.#progress(entry)
+    this.#position++
+    return progress
+  }
+
+  /** The state of the run. There is one once the first entry has been taken in. */
+  get fold(): Fold {
+    return this.#fold ?? this.#invalid('does not begin with "started"')
+  }
+
+  /** Whether the end of the run is recorded. */
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /** Effects that are asked for and that nobody has started. */
+  get unstarted(): readonly Effect[] {
+    return this.#pending.filter(({ place }) => !this.#begun.has(place))
+  }
+
+  /** Tool calls that had begun and did not report: whether they had an effect is unknown. */
+  get inDoubt(): readonly Effect[] {
+    return this.#pending.filter(({ place }) => this.#begun.has(place))
+  }
+
+  get #pending(): readonly Effect[] {
+    return [...this.fold.pending.values()]
+  }
+
+  #progress(entry: JournalEntry): Progress {
+    switch (entry.type) {
+      case 'started':
+        if (entry.version !== 1) {
+          this.#invalid(
+            `has version ${String(entry.version)}; this Loopchart reads version 1. Update Loopchart`,
+          )
+        }
+        return this.#begin(entry)
+      case 'migrated':
+        return this.#begin(entry)
+      case 'intent':
+        this.#require(entry.place, `the beginning of ${entry.place}`)
+        this.#begun.add(entry.place)
+        return nothing
+      case 'event':
+        if ('place' in entry.event) this.#require(entry.event.place, entry.event.place)
+        return this.fold.apply(entry.event, entry.at)
+      case 'ended':
+        if (this.fold.snapshot.status === 'active') this.#mismatch(`the end of the run (${entry.status})`)
+        this.#hasEnded = true
+        return nothing
+      default:
+        return nothing
+    }
+  }
+
+  #begin({ at, input, agent }: Extract<JournalEntry, { type: 'started' | 'migrated' }>): Progress {
+    this.#recordedBy = agent
+    this.#fold = new Fold(this.#machine, input, at - (input.carried?.elapsedMs ?? 0), this.#options.watched)
+    return this.#fold.beginning
+  }
+
+  /** After the end nothing is asked for, and what comes too late is passed over. */
+  #require(place: string, recorded: string): void {
+    const { snapshot, pending } = this.fold
+    if (snapshot.status === 'active' && !pending.has(place)) this.#mismatch(recorded)
+  }
+
+  #mismatch(recorded: string): never {
+    const { runId, agent } = this.#options
+    throw new JournalMismatchError(runId, {
+      position: this.#position,
+      recorded,
+      asked: [...this.fold.pending.keys()],
+      changed: changedParts(this.#recordedBy, agent),
+    })
+  }
+
+  #invalid(problem: string): never {
+    const { runId } = this.#options
+    throw new JournalError(`The journal of run "${runId}" ${problem}.`, { runId, position: this.#position })
+  }
+}
+
+/** Where an agent takes a run up again. */
+export function foldJournal(
+  machine: PureMachine,
+  entries: readonly JournalEntry[],
+  options: JournalFoldOptions,
+): JournalFold {
+  // What was recorded before the run was migrated, the agent that goes on need not understand.
+  const first = Math.max(
+    0,
+    entries.findLastIndex(({ type }) => type === 'migrated'),
+  )
+  const journal = new JournalFold(machine, options, first)
+  for (const entry of entries.slice(first)) journal.take(entry)
+  // A journal without entries has not begun either.
+  void journal.fold
+  return journal
+}

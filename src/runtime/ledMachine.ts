@@ -1,0 +1,65 @@
+import type { JournalEntry } from '../journal/entry.ts'
+import type { AgentMachine } from '../machines/agentMachine.ts'
+
+/** The guards that ask something of the agent: its memory, its limits. A journal tells which way was taken. */
+const ledGuards = ['contextOverBudget', 'contextTooLong', 'limitAborts', 'limitConcludes'] as const
+
+type LedGuard = (typeof ledGuards)[number]
+
+/** What came next in a run, as far as the guards have to know. */
+type Next = 'compact' | 'closing' | 'aborted' | 'other'
+
+/** What has to come next where a guard has let the run pass. */
+const passed: Readonly<Record<LedGuard, Next>> = {
+  contextOverBudget: 'compact',
+  contextTooLong: 'compact',
+  limitAborts: 'aborted',
+  limitConcludes: 'closing',
+}
+
+/** Which entry of a journal is being taken in. */
+export interface Reading {
+  position: number
+}
+
+/**
+ * The machine as it went when a journal was written. Where it asks whether to make room, to conclude or to abort, the
+ * journal answers by what happened next, whatever the memory and the limits of the agent are by now; only where nothing
+ * more is recorded does the machine decide itself.
+ */
+export function ledMachine(
+  machine: AgentMachine,
+  entries: readonly JournalEntry[],
+  reading: Reading,
+): AgentMachine {
+  const { guards } = machine.implementations
+  const led = ledGuards.map((name) => {
+    const own = guards[name] as (...args: unknown[]) => boolean
+    const guard = (...args: unknown[]): boolean => {
+      const next = nextOf(entries, reading.position)
+      return next === undefined ? own(...args) : next === passed[name]
+    }
+    return [name, guard]
+  })
+  return machine.provide({ guards: Object.fromEntries(led) })
+}
+
+/** What came after an entry; nothing where the journal does not tell. */
+function nextOf(entries: readonly JournalEntry[], position: number): Next | undefined {
+  for (let i = position + 1; i < entries.length; i++) {
+    const entry = entries[i] as JournalEntry
+    if (entry.type === 'ended') return entry.status === 'aborted' ? 'aborted' : 'other'
+    if (entry.type === 'migrated') return undefined
+    if (entry.type !== 'event') continue
+    if (entry.event.type === 'cancelled') return undefined
+    if ('place' in entry.event) return effectKindOf(entry.event.place)
+  }
+  return undefined
+}
+
+/** A deadline says nothing about what it put an end to. */
+function effectKindOf(place: string): Next | undefined {
+  const [kind] = place.split('.')
+  if (kind === 'deadline') return undefined
+  return kind === 'compact' || kind === 'closing' ? kind : 'other'
+}
