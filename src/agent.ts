@@ -12,6 +12,7 @@ import {
   requirePrices,
 } from './checks.ts'
 import { reportingLimits } from './customLimits.ts'
+import { environment } from './environment.ts'
 import { JournalError, LoopchartError, MisuseError, messageOf } from './errors.ts'
 import type { Journal, JournalEntry, RunEvent } from './journal/entry.ts'
 import { type AgentFingerprint, fingerprintOf } from './journal/fingerprint.ts'
@@ -303,7 +304,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
       ...(input.memory === undefined ? {} : { memory: input.memory }),
       ...own,
     }
-    const at = Date.now()
+    const at = environment().wallNow()
     const fold = new Fold(pure, complete, at, watched)
     const opening: Opening = {
       entry: { type: 'started', version: 1, at, input: complete, agent: fingerprint() },
@@ -363,7 +364,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
 /** Tells the journal that the run goes on here, and whoever had it before that it does not go on there. */
 function goingOn(id: string): Opening {
   return {
-    entry: { type: 'resumed', at: Date.now(), by: PROCESS },
+    entry: { type: 'resumed', at: environment().wallNow(), by: PROCESS },
     refusal: () =>
       new LoopchartError(
         'run_active',

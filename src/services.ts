@@ -37,7 +37,8 @@ export function servicesOf(parts: Parts): Services {
     },
     async waitUntil({ dueMs }, { signal, elapsedMs }) {
       for (let left = dueMs - elapsedMs(); left > 0; left = dueMs - elapsedMs()) {
-        await delay(Math.min(left, LONGEST_TIMER_MS), signal)
+        // A timer knows whole milliseconds only.
+        await delay(Math.min(Math.ceil(left), LONGEST_TIMER_MS), signal)
       }
       return undefined
     },

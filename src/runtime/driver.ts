@@ -109,7 +109,7 @@ export class Driver {
   }
 
   async #take(event: RunEvent): Promise<void> {
-    const at = Date.now()
+    const at = environment().wallNow()
     if (this.#record !== undefined) await this.#recordAll([{ type: 'event', at, event }])
     const before = this.#fold.snapshot
     const settled = 'place' in event ? this.#fold.pending.get(event.place) : undefined
@@ -144,7 +144,7 @@ export class Driver {
     if (this.#record === undefined) return
     const intents = effects
       .filter(({ kind }) => kind === 'runTool')
-      .map(({ place }): JournalEntry => ({ type: 'intent', at: Date.now(), place }))
+      .map(({ place }): JournalEntry => ({ type: 'intent', at: environment().wallNow(), place }))
     if (intents.length > 0) return this.#recordAll(intents)
   }
 
@@ -326,7 +326,7 @@ class RunLost extends LoopchartError {
 }
 
 function lastEntry(ending: Ending): JournalEntry {
-  const at = Date.now()
+  const at = environment().wallNow()
   if (ending.status === 'waiting') return { type: 'waiting', at }
   const reason = ending.status === 'aborted' ? { reason: ending.reason } : {}
   return { type: 'ended', at, status: ending.status, ...reason }
