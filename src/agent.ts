@@ -314,7 +314,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
           `A run with the id "${id}" is in the journal. Use agent.resume("${id}").`,
         ),
     }
-    return { id, fold, recorded: 0, from: { effects: [...fold.pending.values()], opening }, resumed: false }
+    return { id, fold, recorded: 0, from: { opening }, resumed: false }
   }
 
   function fingerprint(): AgentFingerprint {
@@ -336,19 +336,17 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     if (entries === undefined || entries === null) {
       throw new LoopchartError('run_not_found', `There is no run with the id "${id}" in the journal.`)
     }
-    const { fold, unstarted, inDoubt } = foldJournal(pure, entries, {
+    const { fold, inDoubt } = foldJournal(pure, entries, {
       runId: id,
       watched: onEvent !== undefined,
     })
     await checkDecisions(fold.snapshot, decisions, tools)
     const isIdempotent = (effect: Effect): boolean => toolOf(effect, tools)?.idempotent === true
-    const again = inDoubt.filter(isIdempotent)
-    const unknown = inDoubt.filter((effect) => !isIdempotent(effect))
     const happened = [
-      ...unknown.map(reportInDoubt),
+      ...inDoubt.filter((effect) => !isIdempotent(effect)).map(reportInDoubt),
       ...decisions.map((decision): RunEvent => ({ type: 'decided', decision })),
     ]
-    const from: StartingPoint = { effects: [...unstarted, ...again], happened }
+    const from: StartingPoint = { happened }
     const isTold = entries.at(-1)?.type === 'ended' || entries.at(-1)?.type === 'waiting'
     const isIdle = isTold && !fold.isUnderWay && happened.length === 0
     return {

@@ -28,7 +28,7 @@ export interface DriverOptions {
 
 /** Where a run is taken up. */
 export interface StartingPoint {
-  readonly effects: readonly Effect[]
+  /** What is known to have happened and is not in the journal yet. */
   readonly happened?: readonly RunEvent[]
   /** What is recorded before anything else; absent where there is nothing more to do. */
   readonly opening?: Opening | undefined
@@ -55,6 +55,8 @@ export class Driver {
   #whenCancelled: (() => void) | undefined
   /** Why the run cannot begin. */
   #failure: JournalFailure | undefined
+  /** Whether all that is known to have happened has been taken in: nothing begins before. */
+  #isCaughtUp = false
   /** Whether the journal is to be told how the run ends, or that it waits. */
   #hasNews = false
   /** Text of the present model call that has been shown. */
@@ -85,19 +87,18 @@ export class Driver {
     }
   }
 
-  /**
-   * @param from.effects What the run waits for and nobody has started.
-   * @param from.happened What has happened already and is not in the journal yet.
-   */
-  async drive({ effects, happened = [] }: StartingPoint): Promise<Ending> {
+  /** Starts what the run waits for once all that has happened is taken in, and goes on to the end. */
+  async drive({ happened = [] }: StartingPoint): Promise<Ending> {
     try {
       if (this.#failure !== undefined) throw this.#failure
       for (const event of happened) {
         // A run that has ended stays as it ended.
-        if (this.#fold.snapshot.status === 'active') await this.#take(event)
+        if (this.#isActive) await this.#take(event)
       }
-      await this.#startEffects(effects.filter((effect) => this.#fold.pending.get(effect.place) === effect))
-      while (this.#fold.snapshot.status === 'active' && this.#fold.isUnderWay) {
+      await this.#takeDeadlines()
+      this.#isCaughtUp = true
+      if (this.#isActive) await this.#startEffects([...this.#fold.pending.values()])
+      while (this.#isActive && this.#fold.isUnderWay) {
         await this.#take(await this.#host.next())
       }
       // The deadlines of a run that is handed back; they are set again when it is resumed.
@@ -105,6 +106,24 @@ export class Driver {
       return await this.#end()
     } catch (thrown) {
       return this.#breakOff(thrown)
+    }
+  }
+
+  get #isActive(): boolean {
+    return this.#fold.snapshot.status === 'active'
+  }
+
+  /** Deadlines that are over when a run is taken up are judged before anything begins. */
+  async #takeDeadlines(): Promise<void> {
+    for (const { kind, place, input } of [...this.#fold.pending.values()]) {
+      // The time in which a run waits for a person does not count.
+      const isDue =
+        kind === 'waitUntil' &&
+        this.#fold.isUnderWay &&
+        this.#fold.elapsedAt(environment().wallNow()) >= input.dueMs
+      if (isDue && this.#isActive && this.#fold.pending.has(place)) {
+        await this.#take({ type: 'settled', place, output: undefined })
+      }
     }
   }
 
@@ -130,6 +149,7 @@ export class Driver {
   }
 
   async #startEffects(effects: readonly Effect[]): Promise<void> {
+    if (!this.#isCaughtUp) return
     await this.#recordIntents(effects)
     for (const effect of effects) {
       // The word to stop may have come meanwhile: what has not begun need not be stopped.

@@ -119,8 +119,6 @@ export class Fold {
 /** A journal folded up, with what a crash left open. */
 export interface Folded {
   readonly fold: Fold
-  /** Effects to start now. */
-  readonly unstarted: readonly Effect[]
   /** Tool calls that had begun and did not report: whether they had an effect is unknown. */
   readonly inDoubt: readonly Effect[]
 }
@@ -144,10 +142,5 @@ export function foldJournal(
     if (entry.type === 'event') fold.apply(entry.event, entry.at)
     else if (entry.type === 'intent') begun.add(entry.place)
   }
-  const pending = [...fold.pending.values()]
-  return {
-    fold,
-    unstarted: pending.filter(({ place }) => !begun.has(place)),
-    inDoubt: pending.filter(({ place }) => begun.has(place)),
-  }
+  return { fold, inDoubt: [...fold.pending.values()].filter(({ place }) => begun.has(place)) }
 }
