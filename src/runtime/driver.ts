@@ -99,7 +99,7 @@ export class Driver {
       this.#isCaughtUp = true
       if (this.#isActive) await this.#startEffects([...this.#fold.pending.values()])
       while (this.#isActive && this.#fold.isUnderWay) {
-        await this.#take(await this.#host.next())
+        await this.#take(this.#withSpending(await this.#host.next()))
       }
       // The deadlines of a run that is handed back; they are set again when it is resumed.
       for (const place of this.#fold.pending.keys()) this.#host.stop(place)
@@ -107,6 +107,17 @@ export class Driver {
     } catch (thrown) {
       return this.#breakOff(thrown)
     }
+  }
+
+  /** What gives calls up tells what they had spent: they will not tell it themselves any more. */
+  #withSpending(event: RunEvent): RunEvent {
+    if (event.type !== 'cancelled' && !this.#isDeadline(event)) return event
+    const spent = [...this.#fold.pending.keys()].flatMap((place) => this.#host.spent(place))
+    return spent.length === 0 ? event : { ...event, spent }
+  }
+
+  #isDeadline(event: RunEvent): event is Extract<SettlingEvent, { type: 'settled' }> {
+    return event.type === 'settled' && this.#fold.pending.get(event.place)?.kind === 'waitUntil'
   }
 
   get #isActive(): boolean {
