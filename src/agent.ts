@@ -13,6 +13,7 @@ import {
   requirePrices,
 } from './checks.ts'
 import { reportingLimits } from './customLimits.ts'
+import { environment } from './environment.ts'
 import { JournalError, LoopchartError, MisuseError, messageOf } from './errors.ts'
 import type { Journal, JournalEntry, RunEvent } from './journal/entry.ts'
 import { type AgentFingerprint, fingerprintOf } from './journal/fingerprint.ts'
@@ -450,7 +451,11 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
       report: () => {},
     })
     const answer = { ...turn, reply: { ...turn.reply, usage: noUsage } }
-    return { type: 'event', at: Date.now(), event: { type: 'settled', place: call.place, output: answer } }
+    return {
+      type: 'event',
+      at: environment().wallNow(),
+      event: { type: 'settled', place: call.place, output: answer },
+    }
   }
 
   /** Begins a run and carries it out. */
@@ -514,13 +519,13 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
       ...(input.memory === undefined ? {} : { memory: input.memory }),
       ...own,
     }
-    const at = Date.now()
+    const at = environment().wallNow()
     const fold = new Fold(pure, complete, at, watched)
     const opening: Opening = {
       entry: { type: 'started', version: 1, at, input: complete, agent: fingerprint() },
       refusal: () => runExists(id),
     }
-    return { id, fold, recorded: 0, from: { effects: [...fold.pending.values()], opening }, resumed: false }
+    return { id, fold, recorded: 0, from: { opening }, resumed: false }
   }
 
   function fingerprint(): AgentFingerprint {
@@ -538,11 +543,12 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     const takenUp = takeUp(pure, entries, { runId: id, watched, agent: fingerprint(), migrate, machine })
     const { fold, migration } = takenUp
     await checkDecisions(fold.snapshot, decisions, tools)
-    const { again, told, asked } = settleDoubts(takenUp.inDoubt, { tools, decisions, policy })
+    const { told, asked } = settleDoubts(takenUp.inDoubt, { tools, decisions, policy })
     const happened = [...told, ...decisions.map((decision): RunEvent => ({ type: 'decided', decision }))]
-    const from: StartingPoint = { effects: [...takenUp.unstarted, ...again], happened, asked }
+    const from: StartingPoint = { happened, asked }
     const isTold = entries.at(-1)?.type === 'ended' || entries.at(-1)?.type === 'waiting'
-    const isIdle = isTold && happened.length === 0 && !from.effects.some(({ kind }) => kind !== 'waitUntil')
+    const waitsFor = [...fold.pending.values()].filter((effect) => !asked.includes(effect))
+    const isIdle = isTold && happened.length === 0 && waitsFor.every(({ kind }) => kind === 'waitUntil')
     return {
       id,
       fold,
@@ -604,7 +610,7 @@ function otherAgent(id: string): LoopchartError {
 /** Tells the journal that the run goes on here, and whoever had it before that it does not go on there. */
 function goingOn(id: string, migration: JournalEntry | undefined): Opening {
   return {
-    entry: migration ?? { type: 'resumed', at: Date.now(), by: PROCESS },
+    entry: migration ?? { type: 'resumed', at: environment().wallNow(), by: PROCESS },
     refusal: () =>
       new LoopchartError(
         'run_active',

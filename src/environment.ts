@@ -4,6 +4,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 export interface Environment {
   /** Milliseconds since some moment: only differences say something. */
   now(): number
+  /** Milliseconds since 1970, by which journals tell the time and `limits.time` is judged. It may be put back. */
+  wallNow(): number
   /** Calls back once after so many milliseconds, unless the function that comes back is called before. */
   after(ms: number, callback: () => void): () => void
   /** A number of at least 0 and below 1. */
@@ -13,6 +15,7 @@ export interface Environment {
 /** The process itself. The global timer, so that a test's fake clock governs it; that of `node:timers` escapes. */
 const ownProcess: Environment = {
   now: () => performance.now(),
+  wallNow: () => Date.now(),
   after(ms, callback) {
     const timer = setTimeout(callback, ms)
     return () => clearTimeout(timer)

@@ -17,7 +17,8 @@ export function servicesOf(parts: Parts): Services {
   const { memory, slots } = parts
   return {
     callModel: modelCaller(parts),
-    runTool({ call, place, step, transcript }, { signal, runId, context, tools, report }) {
+    runTool({ call, place, step, transcript }, io) {
+      const { signal, runId, context, tools, report } = io
       return executeTool(call, tools.at(step, () => transcript.toArray()).byName, {
         signal,
         runId,
@@ -26,6 +27,7 @@ export function servicesOf(parts: Parts): Services {
         idempotencyKey: `${runId}/${place}`,
         emit: (progress) => report({ type: 'progress', progress }),
         onRetry: (retry) => report({ type: 'retry', ...retry }),
+        onSpend: (total) => io.spent?.(total),
       })
     },
     compact: (input, io) => memory.compact(input, io),
@@ -37,7 +39,8 @@ export function servicesOf(parts: Parts): Services {
     },
     async waitUntil({ dueMs }, { signal, elapsedMs }) {
       for (let left = dueMs - elapsedMs(); left > 0; left = dueMs - elapsedMs()) {
-        await delay(Math.min(left, LONGEST_TIMER_MS), signal)
+        // A timer knows whole milliseconds only.
+        await delay(Math.min(Math.ceil(left), LONGEST_TIMER_MS), signal)
       }
       return undefined
     },

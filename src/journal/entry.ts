@@ -1,5 +1,6 @@
 import type { ErrorInfo } from '../errors.ts'
 import type { RunInput } from '../machines/context.ts'
+import type { Spent } from '../machines/effects.ts'
 import type { AbortReason } from '../machines/outcome.ts'
 import type { Decision } from '../machines/reducers.ts'
 import type { UserMessage } from '../messages/types.ts'
@@ -8,10 +9,16 @@ import type { AgentFingerprint } from './fingerprint.ts'
 /** Something that happened to a run: an effect settled, or word came from outside. */
 export type RunEvent =
   | SettlingEvent
-  | ({ readonly type: 'cancelled' } & Cancellation)
+  | ({ readonly type: 'cancelled' } & Cancellation & CutShort)
   | { readonly type: 'decided'; readonly decision: Decision }
   /** A message of the user's came while the run was under way. */
   | { readonly type: 'sent'; readonly message: UserMessage }
+
+/** What an event tells that gives up calls which are under way: a cancellation, or a deadline. */
+export interface CutShort {
+  /** What they had spent; absent where that is nothing. */
+  readonly spent?: readonly Spent[]
+}
 
 /** Why a run was stopped from outside. */
 export interface Cancellation {
@@ -22,7 +29,7 @@ export interface Cancellation {
 
 /** How an effect ended. */
 export type SettlingEvent =
-  | { readonly type: 'settled'; readonly place: string; readonly output: unknown }
+  | ({ readonly type: 'settled'; readonly place: string; readonly output: unknown } & CutShort)
   | { readonly type: 'failed'; readonly place: string; readonly error: ErrorInfo }
 
 /**

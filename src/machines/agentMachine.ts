@@ -21,6 +21,7 @@ import type {
   ModelTurn,
   RunToolInput,
   SleepInput,
+  Spent,
   ToolAnswer,
   WaitUntilInput,
 } from './effects.ts'
@@ -31,6 +32,7 @@ import { type Ending, endingOf } from './outcome.ts'
 import { defaultPolicy, type Policy } from './policy.ts'
 import * as reducers from './reducers.ts'
 import { defaultSettings, type RunSettings } from './settings.ts'
+import { spendAll } from './spending.ts'
 
 /** What the machine can be told from outside, beside the settling of its actors. */
 export type AgentMachineEvent = Timed &
@@ -49,9 +51,14 @@ export type AgentMachineEvent = Timed &
         readonly error: unknown
         readonly actorId: string
       }
-    | { readonly type: `xstate.done.actor.deadline.${Deadline}` }
+    | ({ readonly type: `xstate.done.actor.deadline.${Deadline}` } & CutShort)
     | { readonly type: `xstate.error.actor.deadline.${Deadline}` }
   )
+
+/** What the calls that an event gives up had spent. Left out where nobody counts, as under `createActor`. */
+interface CutShort {
+  readonly spent?: readonly Spent[]
+}
 
 /** When something happened. The machine has no clock, so it knows only what it is told. */
 interface Timed {
@@ -90,7 +97,7 @@ export interface AgentStateSchema {
   }
 }
 
-export interface CancelEvent {
+export interface CancelEvent extends CutShort {
   readonly type: 'CANCEL'
   readonly message?: string
   /** Whether it is time that ran out: the run is then aborted with the reason `timeout`. */
@@ -195,6 +202,9 @@ const base = setup({
     abortWithoutClosingAnswer: assign(({ context }, failure: Failure | undefined) =>
       reducers.abortWithoutClosingAnswer(context, failure),
     ),
+    countSpent: assign(({ context }, spent: readonly Spent[]) =>
+      spendAll(context, spent, context.settings.prices),
+    ),
     concludeAfterTime: assign(({ context }) => reducers.concludeAfterTime(context)),
     abortAfterTime: assign(({ context }) => reducers.abortAfterTime(context)),
     cancel: assign(({ context }, { event }: { event: CancelEvent }) => reducers.cancel(context, event)),
@@ -239,6 +249,12 @@ const afterStep = [
   { target: '#agent.thinking' },
 ] as const
 
+/** Before the calls that spent it are given up. */
+const countSpent = {
+  type: 'countSpent',
+  params: ({ event }: { event: CutShort }) => event.spent ?? [],
+} as const
+
 const keepMemory = {
   type: 'recordCompaction',
   params: ({ event }: { event: { readonly output: Compaction } }) => event.output,
@@ -262,14 +278,17 @@ export function createAgentMachine(
     initial: 'observing',
     entry: 'startDeadlines',
     on: {
-      CANCEL: { target: '.aborted', actions: { type: 'cancel', params: ({ event }) => ({ event }) } },
+      CANCEL: {
+        target: '.aborted',
+        actions: [countSpent, { type: 'cancel', params: ({ event }) => ({ event }) }],
+      },
       SEND: { actions: { type: 'recordSent', params: ({ event }) => event.message } },
       'xstate.done.actor.deadline.conclude': {
         guard: 'isAtWork',
         target: '.concluding',
-        actions: 'concludeAfterTime',
+        actions: [countSpent, 'concludeAfterTime'],
       },
-      'xstate.done.actor.deadline.abort': { target: '.aborted', actions: 'abortAfterTime' },
+      'xstate.done.actor.deadline.abort': { target: '.aborted', actions: [countSpent, 'abortAfterTime'] },
       // Without its clock a run is bounded by its other limits.
       'xstate.error.actor.deadline.*': {},
     },

@@ -1,4 +1,5 @@
 import { addUsage, noUsage, type Usage } from '../messages/reply.ts'
+import type { Spent } from './effects.ts'
 import { costOf, type Prices } from './prices.ts'
 
 /** What a run has spent so far. */
@@ -25,6 +26,19 @@ export function spend(before: Spending, usage: Usage, names: readonly string[], 
     usageByModel: { ...before.usageByModel, [model]: addUsage(ofModel ?? noUsage, usage) },
     cost: isEmpty(prices) ? before.cost : before.cost + costOf(usage, prices, names),
   }
+}
+
+/** Adds what several models took. */
+export function spendAll(
+  { usage, usageByModel, cost }: Spending,
+  spent: readonly Spent[],
+  prices: Prices,
+): Spending {
+  return spent.reduce<Spending>((before, { model, usage: taken }) => spend(before, taken, [model], prices), {
+    usage,
+    usageByModel,
+    cost,
+  })
 }
 
 function isEmpty(prices: Prices): boolean {

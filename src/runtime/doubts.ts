@@ -12,9 +12,7 @@ export type InDoubtPolicy = 'tell' | 'ask'
 
 /** What becomes of the tool calls that had begun when a process died. */
 export interface SettledDoubts {
-  /** They run again, with the same idempotency key. */
-  readonly again: readonly Effect[]
-  /** What the model is told of the others. */
+  /** What the model is told of those that do not run again. */
   readonly told: readonly RunEvent[]
   /** They wait for the word of a person. */
   readonly asked: readonly Effect[]
@@ -38,21 +36,20 @@ export function settleDoubts(
     readonly policy: InDoubtPolicy
   },
 ): SettledDoubts {
-  const again: Effect[] = []
   const told: RunEvent[] = []
   const asked: Effect[] = []
   for (const effect of inDoubt) {
     const decision = decisionOn(effect, decisions)
-    if (decision?.approved === true || (decision === undefined && isIdempotent(effect, tools))) {
-      again.push(effect)
-    } else if (decision === undefined && policy === 'ask') {
+    const runsAgain = decision?.approved ?? isIdempotent(effect, tools)
+    if (runsAgain) continue
+    if (decision === undefined && policy === 'ask') {
       asked.push(effect)
     } else {
       const output = toolError('in_doubt', { reason: decision?.reason })
       told.push({ type: 'settled', place: effect.place, output })
     }
   }
-  return { again, told, asked }
+  return { told, asked }
 }
 
 function decisionOn(effect: Effect, decisions: readonly Decision[]): Decision | undefined {

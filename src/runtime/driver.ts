@@ -33,7 +33,7 @@ export interface DriverOptions {
 
 /** Where a run is taken up. */
 export interface StartingPoint {
-  readonly effects: readonly Effect[]
+  /** What is known to have happened and is not in the journal yet. */
   readonly happened?: readonly RunEvent[]
   /** Tool calls that were begun once and of which a person has to say what becomes of them. */
   readonly asked?: readonly Effect[]
@@ -67,6 +67,8 @@ export class Driver {
   #whenCancelled: (() => void) | undefined
   /** Why the run cannot begin. */
   #failure: JournalFailure | undefined
+  /** Whether all that is known to have happened has been taken in: nothing begins before. */
+  #isCaughtUp = false
   /** Whether the journal is to be told how the run ends, or that it waits. */
   #hasNews = false
   /** Text of the present model call that has been shown. */
@@ -99,11 +101,12 @@ export class Driver {
   }
 
   /**
-   * @param from.effects What the run waits for and nobody has started.
+   * Takes in all that has happened, then starts what the run waits for, and goes on to the end.
+   *
    * @param from.happened What has happened already and is not in the journal yet.
    * @param from.asked What waits for the word of a person.
    */
-  async drive({ effects, happened = [], asked = [] }: StartingPoint): Promise<Ending> {
+  async drive({ happened = [], asked = [] }: StartingPoint): Promise<Ending> {
     const unlisten = this.#shutdown.listen(() => {
       if (this.#shutdown.stage === 'over') this.#whenCancelled?.()
       this.#host.rouse()
@@ -113,14 +116,16 @@ export class Driver {
       for (const { place } of asked) this.#asked.add(place)
       for (const event of happened) {
         // A run that has ended stays as it ended.
-        if (this.#fold.snapshot.status === 'active') await this.#take(event)
+        if (this.#isActive) await this.#take(event)
       }
-      await this.#startEffects(effects.filter((effect) => this.#fold.pending.get(effect.place) === effect))
+      await this.#takeDeadlines()
+      this.#isCaughtUp = true
+      if (this.#isActive) await this.#startEffects(this.#toStart())
       for (;;) {
         if (this.#shutdown.stage !== 'open') this.#leaveEffects()
         if (!this.#isUnderWay) break
         const event = await this.#host.next()
-        if (event !== undefined) await this.#take(event)
+        if (event !== undefined) await this.#take(this.#withSpending(event))
       }
       // The deadlines of a run that is handed back; they are set again when it is resumed.
       for (const place of this.#fold.pending.keys()) this.#host.stop(place)
@@ -130,6 +135,11 @@ export class Driver {
     } finally {
       unlisten()
     }
+  }
+
+  /** What the run waits for and nobody has started, but for what a person is asked about. */
+  #toStart(): readonly Effect[] {
+    return [...this.#fold.pending.values()].filter(({ place }) => !this.#asked.has(place))
   }
 
   get #stillAsked(): readonly Effect[] {
@@ -173,10 +183,39 @@ export class Driver {
     return effects.filter(mayStart)
   }
 
+  /** What gives calls up tells what they had spent: they will not tell it themselves any more. */
+  #withSpending(event: RunEvent): RunEvent {
+    if (event.type !== 'cancelled' && !this.#isDeadline(event)) return event
+    const spent = [...this.#fold.pending.keys()].flatMap((place) => this.#host.spent(place))
+    return spent.length === 0 ? event : { ...event, spent }
+  }
+
+  #isDeadline(event: RunEvent): event is Extract<SettlingEvent, { type: 'settled' }> {
+    return event.type === 'settled' && this.#fold.pending.get(event.place)?.kind === 'waitUntil'
+  }
+
+  get #isActive(): boolean {
+    return this.#fold.snapshot.status === 'active'
+  }
+
+  /** Deadlines that are over when a run is taken up are judged before anything begins. */
+  async #takeDeadlines(): Promise<void> {
+    for (const { kind, place, input } of [...this.#fold.pending.values()]) {
+      // The time in which a run waits for a person does not count.
+      const isDue =
+        kind === 'waitUntil' &&
+        this.#fold.isUnderWay &&
+        this.#fold.elapsedAt(environment().wallNow()) >= input.dueMs
+      if (isDue && this.#isActive && this.#fold.pending.has(place)) {
+        await this.#take({ type: 'settled', place, output: undefined })
+      }
+    }
+  }
+
   async #take(event: RunEvent): Promise<void> {
     // It settled while something was recorded that made the machine leave: nobody waits for it any more.
     if ('place' in event && !this.#fold.pending.has(event.place)) return
-    const at = Date.now()
+    const at = environment().wallNow()
     if (this.#record !== undefined) await this.#recordAll([{ type: 'event', at, event }])
     const before = this.#fold.snapshot
     const settled = 'place' in event ? this.#fold.pending.get(event.place) : undefined
@@ -197,6 +236,7 @@ export class Driver {
   }
 
   async #startEffects(wanted: readonly Effect[]): Promise<void> {
+    if (!this.#isCaughtUp) return
     const effects = this.#shutdown.stage === 'open' ? wanted : this.#withoutLeft(wanted)
     await this.#recordIntents(effects)
     for (const effect of effects) {
@@ -212,7 +252,7 @@ export class Driver {
     if (this.#record === undefined) return
     const intents = effects
       .filter(({ kind }) => kind === 'runTool')
-      .map(({ place }): JournalEntry => ({ type: 'intent', at: Date.now(), place }))
+      .map(({ place }): JournalEntry => ({ type: 'intent', at: environment().wallNow(), place }))
     if (intents.length > 0) return this.#recordAll(intents)
   }
 
@@ -404,7 +444,7 @@ class RunLost extends LoopchartError {
 }
 
 function lastEntry(ending: Ending): JournalEntry {
-  const at = Date.now()
+  const at = environment().wallNow()
   if (ending.status === 'waiting') return { type: 'waiting', at }
   const reason = ending.status === 'aborted' ? { reason: ending.reason } : {}
   return { type: 'ended', at, status: ending.status, ...reason }

@@ -82,14 +82,15 @@ export async function execute<Output>(
   const startedAt = environment().now()
   const observe =
     onEvent &&
-    ((body: EventBody) => notify(onEvent, { runId: run.id, at: Date.now(), ...body }, options.redact))
+    ((body: EventBody) =>
+      notify(onEvent, { runId: run.id, at: environment().wallNow(), ...body }, options.redact))
   const host = new InProcessHost(
     services,
     {
       runId: run.id,
       context: options.context,
       tools: options.tools,
-      elapsedMs: () => run.fold.elapsedAt(Date.now()),
+      elapsedMs: () => run.fold.elapsedAt(environment().wallNow()),
     },
     observe && ((effect, report) => driver.observeReport(effect, report)),
   )

@@ -103,7 +103,7 @@ export class Fold {
     const { actorId } = effect
     const completion =
       event.type === 'settled'
-        ? { type: `xstate.done.actor.${actorId}`, output: event.output, actorId, elapsedMs }
+        ? { ...event, type: `xstate.done.actor.${actorId}`, actorId, elapsedMs }
         : { type: `xstate.error.actor.${actorId}`, error: event.error, actorId, elapsedMs }
     // XState's type for events leaves out the completions of invoked actors.
     return completion as AgentMachineEvent

@@ -1,3 +1,4 @@
+import { environment } from '../environment.ts'
 import { JournalError, MisuseError } from '../errors.ts'
 import type { JournalEntry } from '../journal/entry.ts'
 import type { AgentFingerprint } from '../journal/fingerprint.ts'
@@ -180,7 +181,7 @@ class Forking {
 
 /** As though they had been written just now: the time since then is none of the fork's. */
 function upToNow(entries: readonly JournalEntry[]): readonly JournalEntry[] {
-  const since = Math.max(0, Date.now() - (entries.at(-1)?.at ?? 0))
+  const since = Math.max(0, environment().wallNow() - (entries.at(-1)?.at ?? 0))
   return entries.map((entry) => ({ ...entry, at: entry.at + since }))
 }
 

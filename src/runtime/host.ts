@@ -1,4 +1,5 @@
 import type { RunEvent } from '../journal/entry.ts'
+import type { Spent } from '../machines/effects.ts'
 import type { Effect } from './pureMachine.ts'
 
 /**
@@ -8,6 +9,8 @@ import type { Effect } from './pureMachine.ts'
 export interface Host {
   /** Begins an effect; its settling comes out of `next`. */
   start(effect: Effect): void
+  /** What an effect has spent so far whose settling has not come out of `next`. */
+  spent(place: string): readonly Spent[]
   /** Nobody wants the effect any more. It is told to stop, and nothing is heard of it again. */
   stop(place: string): void
   /** Whether word has come to stop the run: nothing new is begun then. */

@@ -1,6 +1,6 @@
 import { describeError } from '../errors.ts'
 import type { Cancellation, RunEvent } from '../journal/entry.ts'
-import type { EffectKind, EffectMap } from '../machines/effects.ts'
+import type { EffectKind, EffectMap, Spent } from '../machines/effects.ts'
 import type { RunTools } from '../tools/toolbox.ts'
 import type { EffectReport } from './events.ts'
 import type { Host } from './host.ts'
@@ -23,6 +23,8 @@ export interface EffectIO {
   readonly watched: boolean
   /** Tells the effect to stop, without giving it up: what it settles with still counts. */
   stop?(reason: unknown): void
+  /** Tells what the effect has spent so far, in all, which counts even where it is given up. */
+  spent?(total: readonly Spent[]): void
   /** Reports what goes on meanwhile. */
   report(report: EffectReport): void
 }
@@ -44,6 +46,8 @@ export class InProcessHost implements Host {
   readonly #facts: RunFacts
   readonly #report: ((effect: Effect, report: EffectReport) => void) | undefined
   readonly #running = new Map<string, AbortController>()
+  /** By place. Kept when an effect has settled: what it has to say may still wait in the queue. */
+  readonly #spent = new Map<string, readonly Spent[]>()
   readonly #happened = new Queue<RunEvent>()
   readonly #cancelled = Promise.withResolvers<void>()
   #isCancelled = false
@@ -73,6 +77,10 @@ export class InProcessHost implements Host {
       (output) => settle({ type: 'settled', place, output }),
       (thrown) => settle({ type: 'failed', place, error: describeError(thrown) }),
     )
+  }
+
+  spent(place: string): readonly Spent[] {
+    return this.#spent.get(place) ?? []
   }
 
   stop(place: string): void {
@@ -121,6 +129,9 @@ export class InProcessHost implements Host {
       signal: controller.signal,
       ...this.#facts,
       stop: (reason) => controller.abort(reason),
+      spent: (total) => {
+        if (this.#running.get(effect.place) === controller) this.#spent.set(effect.place, total)
+      },
       watched: this.#report !== undefined,
       report: (report) => {
         // What has settled or was stopped has nothing more to say.

@@ -1,3 +1,4 @@
+import { environment } from '../environment.ts'
 import type { JournalEntry } from '../journal/entry.ts'
 import type { AgentFingerprint } from '../journal/fingerprint.ts'
 import type { AgentMachine } from '../machines/agentMachine.ts'
@@ -10,8 +11,6 @@ import type { Effect, PureMachine } from './pureMachine.ts'
 /** Where a run stands that is taken up again. */
 export interface TakenUp {
   readonly fold: Fold
-  /** Effects to start now. */
-  readonly unstarted: readonly Effect[]
   /** Tool calls that had begun and did not report. */
   readonly inDoubt: readonly Effect[]
   /** What says in the journal that another agent goes on with the run, where one does. */
@@ -39,11 +38,10 @@ export function takeUp(
     if (!migrate || !(thrown instanceof JournalMismatchError)) throw thrown
     const input = migratedInput(machine, entries, options.runId)
     if (input === undefined) throw thrown
-    const at = Date.now()
+    const at = environment().wallNow()
     const fold = new Fold(pure, input, at - (input.carried?.elapsedMs ?? 0), options.watched)
     return {
       fold,
-      unstarted: [...fold.pending.values()],
       inDoubt: [],
       migration: { type: 'migrated', at, input, agent: options.agent },
     }

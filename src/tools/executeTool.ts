@@ -2,6 +2,7 @@ import { type Backoff, fullJitter } from '../backoff.ts'
 import { delay } from '../delay.ts'
 import { environment } from '../environment.ts'
 import { messageOf } from '../errors.ts'
+import type { Spent } from '../machines/effects.ts'
 import { capText } from '../messages/capText.ts'
 import { addUsage, noUsage, type Usage } from '../messages/reply.ts'
 import { soundUsage } from '../messages/soundReply.ts'
@@ -20,6 +21,8 @@ export interface ExecutionContext extends Omit<ToolContext, 'callId'> {
   readonly slots: Slots
   /** Told before a call is tried again. */
   onRetry(retry: { readonly failures: number; readonly delayMs: number; readonly message: string }): void
+  /** Told what the call has spent so far on models of its own, in all, whenever that is more than before. */
+  onSpend?(total: readonly Spent[]): void
 }
 
 /** Waits between the attempts of one call. */
@@ -55,14 +58,21 @@ async function runInSlot(
   callId: string,
   context: ExecutionContext,
 ): Promise<ToolResult> {
-  const { slots, onRetry, ...toolContext } = context
-  if (slots.isFree(tool)) return runWithRetries(tool, args, { ...toolContext, callId }, onRetry)
+  const { slots, onRetry, onSpend, ...toolContext } = context
+  const watchers = { onRetry, onSpend }
+  if (slots.isFree(tool)) return runWithRetries(tool, args, { ...toolContext, callId }, watchers)
   const leave = await slots.enter(tool, context.signal)
   try {
-    return await runWithRetries(tool, args, { ...toolContext, callId }, onRetry)
+    return await runWithRetries(tool, args, { ...toolContext, callId }, watchers)
   } finally {
     leave()
   }
+}
+
+/** Who is told what happens to a call meanwhile. */
+interface Watchers {
+  readonly onRetry: ExecutionContext['onRetry']
+  readonly onSpend: ExecutionContext['onSpend']
 }
 
 /** Only errors that may pass are tried again: a timeout leaves open whether the tool did its work. */
@@ -70,7 +80,7 @@ async function runWithRetries(
   tool: Tool,
   args: unknown,
   context: ToolContext,
-  onRetry: ExecutionContext['onRetry'],
+  { onRetry, onSpend }: Watchers,
 ): Promise<ToolResult> {
   let usage = noUsage
   const byModel = new Map<string, Usage>()
@@ -80,6 +90,7 @@ async function runWithRetries(
       const spent = soundUsage(given)
       usage = addUsage(usage, spent)
       byModel.set(model, addUsage(byModel.get(model) ?? noUsage, spent))
+      onSpend?.([...byModel].map(([name, total]) => ({ model: name, usage: total })))
     },
   }
   for (let failures = 1; ; failures++) {

@@ -10,10 +10,12 @@ import {
   type Journal,
   memoryJournal,
   type RunOptions,
+  type RunUsage,
   type Tool,
 } from '../../src/index.ts'
+import { noUsage } from '../../src/messages/reply.ts'
 import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
-import { journalOf } from '../support/journals.ts'
+import { journalOf, journalThat } from '../support/journals.ts'
 import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
 import { countingAdd } from '../support/tools.ts'
 
@@ -159,6 +161,108 @@ describe('an agent as a tool', () => {
 function isModelStart(progress: unknown): boolean {
   return (progress as AgentProgress).event.type === 'model.started'
 }
+
+describe('a sub-agent that is given up with its call', () => {
+  const prices = { scripted: { input: 1, output: 1 } }
+  const spends: ScriptedStep = {
+    calls: [{ name: 'add', arguments: { a: 1, b: 2 }, id: 'a' }],
+    usage: { inputTokens: 5000, outputTokens: 500 },
+  }
+
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  /** A run whose helper spends, and then hangs until something is done about it. */
+  function hanging(whenItHangs: () => void, journal: Journal = memoryJournal()) {
+    const hangs: ScriptedStep = () => {
+      queueMicrotask(whenItHangs)
+      return HANG
+    }
+    return createAgent({
+      model: scriptedModel([callHelper, { text: 'closing', usage: { inputTokens: 7 } }]),
+      tools: [helperOf([spends, hangs], { tools: [countingAdd()] })],
+      limits: { time: { conclude: 300, abort: 2000 } },
+      journal,
+      prices,
+    })
+  }
+
+  it('has counted what it spent when the time for work is over', async () => {
+    vi.useFakeTimers()
+    const journal = memoryJournal()
+    const agent = hanging(() => void vi.advanceTimersByTimeAsync(300), journal)
+    const outcome = expectDone(await agent.run('go', { runId: 'r' }))
+    expect(outcome.stoppedBy?.limit).toBe('time')
+    expect(outcome.usage).toMatchObject({ inputTokens: 100 + 5000 + 7 })
+    expect(outcome.cost).toBeCloseTo(expectedCost(outcome.usage))
+    const replayed = expectDone(await agent.resume('r'))
+    expect(replayed.usage).toEqual(outcome.usage)
+  })
+
+  it('has counted what it spent when the run is aborted', async () => {
+    const controller = new AbortController()
+    const events: AgentEvent[] = []
+    const outcome = await hanging(() => controller.abort()).run('go', {
+      signal: controller.signal,
+      onEvent: (event) => void events.push(event),
+    })
+    expect(expectAborted(outcome).usage).toMatchObject({ inputTokens: 100 + 5000 })
+    expect(outcome.cost).toBeCloseTo(expectedCost(outcome.usage))
+    const told = events.findLast(({ type }) => type === 'usage.updated')
+    expect(told).toMatchObject({ usage: { inputTokens: 100 + 5000 } })
+  })
+
+  it('has counted what it spent when the time of the run is over', async () => {
+    vi.useFakeTimers()
+    const agent = hanging(() => void vi.advanceTimersByTimeAsync(300))
+    const outcome = await createAgent({
+      ...agent.options,
+      limits: { time: { abort: 300 } },
+    }).run('go')
+    expect(expectAborted(outcome)).toMatchObject({ reason: 'timeout', usage: { inputTokens: 100 + 5000 } })
+  })
+
+  it('is counted where it has come to its end and the run does not know yet', async () => {
+    const recording = Promise.withResolvers<void>()
+    const journal = journalThat({})
+    const controller = new AbortController()
+    const counting = (name: string): Tool =>
+      defineTool({
+        name,
+        description: 'Spends.',
+        input: z.object({}),
+        run: (_args, { addUsage }) => addUsage?.({ ...noUsage, inputTokens: 5000 }),
+      })
+    const agent = createAgent({
+      model: scriptedModel([{ ...callHelper, calls: [{ name: 'first' }, { name: 'second' }] }]),
+      tools: [counting('first'), counting('second')],
+      journal: {
+        ...journal,
+        append: async (id, entries, length) => {
+          const isOfFirst = entries.some((entry) =>
+            JSON.stringify(entry).includes('"settled","place":"tool.'),
+          )
+          if (isOfFirst) {
+            // Both have ended by now; word to stop overtakes what the second one has to say.
+            setImmediate(() => {
+              controller.abort()
+              recording.resolve()
+            })
+            await recording.promise
+          }
+          return journal.append(id, entries, length)
+        },
+      },
+    })
+    const outcome = expectAborted(await agent.run('go', { signal: controller.signal }))
+    expect(outcome.usage.inputTokens).toBe(100 + 5000 + 5000)
+  })
+
+  function expectedCost({ inputTokens, outputTokens }: RunUsage): number {
+    return (inputTokens + outputTokens) / 1e6
+  }
+})
 
 describe('the run of a sub-agent', () => {
   it('counts its tokens to the run above, once', async () => {

@@ -4,6 +4,7 @@ import {
   type AgentOptions,
   createAgent,
   defineTool,
+  type Limits,
   type Memory,
   type Message,
   memoryJournal,
@@ -12,7 +13,7 @@ import {
 } from '../../src/index.ts'
 import { CheckFailure, type CheckOptions, checkAgent, scriptedModel } from '../../src/testing/index.ts'
 import { rejectionOf } from '../support/outcome.ts'
-import { countingAdd } from '../support/tools.ts'
+import { countingAdd, throwing } from '../support/tools.ts'
 
 afterEach(() => {
   vi.useRealTimers()
@@ -112,6 +113,23 @@ describe('checkAgent', () => {
       path: 'busy, wait, call poll, hang, hang, wait',
     })
     expect(waiting.endings).toEqual({ done: 1 })
+  })
+
+  it.each<[string, Partial<Limits>]>([
+    ['warns', { time: { warn: 3 } }],
+    ['concludes before a hanging call is given up', { time: 10_000 }],
+    ['aborts while a tool or a back-off takes its time', { time: { abort: 450 } }],
+  ])('keeps its promises where the limit of time %s', async (_what, limits) => {
+    const tools = [countingAdd({ idempotent: true }), throwing(new Error('no'))]
+    const agent = createAgent({ model: scriptedModel([]), tools, limits: { steps: 3, ...limits } })
+    const report = await checkAgent(agent, { depth: 2, maxPaths: 250 })
+    expect(report.paths).toBeGreaterThan(100)
+  })
+
+  it('lets the limit of time conclude, at the same moment in each check', async () => {
+    const agent = createAgent({ model: scriptedModel([]), limits: { time: 10_000 } })
+    expect((await checkAgent(agent, { path: 'hang' })).endings).toEqual({ 'done (time)': 1 })
+    expect((await checkAgent(agent, { path: 'hang, hang' })).endings).toEqual({ 'aborted (timeout)': 1 })
   })
 
   it('tells what it has seen', async () => {

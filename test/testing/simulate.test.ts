@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
-import { type AgentOptions, createAgent, defineTool } from '../../src/index.ts'
+import { type AgentOptions, type CustomLimit, createAgent, defineTool } from '../../src/index.ts'
 import { type Faults, type SimulateOptions, scriptedModel, simulate } from '../../src/testing/index.ts'
 import { distributionOf } from '../../src/testing/simulation/distribution.ts'
 import { rejectionOf } from '../support/outcome.ts'
@@ -107,6 +107,35 @@ describe('simulate', () => {
       behaviour: ({ call, tools, callOf, answer }) => (call === 1 ? { calls: tools.map(callOf) } : answer),
     })
     expect(fixed.ms).toEqual({ p50: 207, p90: 207, p99: 207, max: 207 })
+  })
+
+  it('lets the limit of time and limits of the user’s own see virtual time', async () => {
+    const elapsed: number[] = []
+    const look: CustomLimit = ({ elapsedMs }) => void elapsed.push(elapsedMs)
+    const agent = agentWith({ limits: { time: 10_000, steps: 20 }, customLimits: { look } })
+    const report = await simulate(agent, {
+      runs: 2,
+      answerRate: 0,
+      modelLatencyMs: 3000,
+      toolLatencyMs: 500,
+    })
+    // Two steps of 3500 ms; the third is given up after 8000 ms, and the closing answer would take until 11000 ms.
+    expect(report.endings).toEqual({ 'aborted (timeout)': 2 })
+    expect(report.ms.max).toBe(10_000)
+    expect(elapsed).toEqual([3500, 7000, 3500, 7000])
+  })
+
+  it('leaves the time in which a person decides out of the limit of time', async () => {
+    const tool = { ...countingAdd(), needsApproval: true }
+    const agent = agentWith({ tools: [tool], limits: { time: { conclude: 5000 }, steps: 20 } })
+    const report = await simulate(agent, {
+      runs: 2,
+      answerRate: 0,
+      modelLatencyMs: 1000,
+      toolLatencyMs: 1000,
+    })
+    expect(report.endings).toEqual({ 'done (time)': 2 })
+    expect(report.ms.max).toBe(6000)
   })
 
   it('estimates tokens, unless the model of the user says how many', async () => {

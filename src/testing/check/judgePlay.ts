@@ -22,12 +22,12 @@ export function termsOf<Output>({ agent, input }: Stage<Output>): Terms {
 
 /** Judges a play that has ended. What a play sees while it goes on, it judges itself. */
 export function judgePlay<Output>(play: Play<Output>, terms: Terms): void {
-  judgeOutcome(play)
+  judgeOutcome(play, terms.settings)
   judgeBounds(play, terms.settings)
   judgeEvents(play, terms.chart)
 }
 
-function judgeOutcome<Output>(play: Play<Output>): void {
+function judgeOutcome<Output>(play: Play<Output>, settings: RunSettings): void {
   const { outcome } = play
   if (outcome === undefined) return
   if (outcome.status === 'done' && (outcome.output === '' || outcome.output === undefined)) {
@@ -40,7 +40,7 @@ function judgeOutcome<Output>(play: Play<Output>): void {
       statusOf(outcome),
     )
   }
-  if (outcome.status === 'aborted' && !isExplained(outcome, play)) {
+  if (outcome.status === 'aborted' && !isExplained(outcome, play, settings)) {
     play.broken(
       'explained',
       'a run aborts only for what happened on its path',
@@ -57,13 +57,17 @@ const causes: Readonly<Partial<Record<Aborted['reason'], readonly string[]>>> = 
   empty_response: ['empty'],
   truncated_response: ['cut off', 'cut-off call'],
   malformed_response: ['formless'],
-  timeout: [],
   journal_error: [],
   internal_error: [],
 }
 
-function isExplained<Output>({ reason }: Aborted, { decisions, cancelled }: Play<Output>): boolean {
+function isExplained<Output>(
+  { reason }: Aborted,
+  { decisions, cancelled, environment }: Play<Output>,
+  { limits }: RunSettings,
+): boolean {
   if (reason === 'cancelled') return cancelled
+  if (reason === 'timeout') return environment.now() >= (limits.time.abort ?? Infinity)
   const last = decisions.findLast(({ key }) => key.startsWith('model '))
   return causes[reason]?.includes(last?.name ?? '') ?? true
 }

@@ -102,7 +102,7 @@ export class Play<Output> implements Player {
   /** How often each tool call was executed, by place. */
   readonly executions: Map<string, { readonly tool: Tool; count: number }> = new Map()
   readonly journal: Journal
-  readonly environment: VirtualEnvironment = new VirtualEnvironment()
+  readonly environment: VirtualEnvironment
   /** The first promise that did not hold. */
   breach: Breach | undefined
   /** A mistake of whoever wrote the check. */
@@ -135,6 +135,8 @@ export class Play<Output> implements Player {
     this.#isResumed = crash !== undefined
     this.modelCalls = crash?.modelCalls ?? 0
     this.#offered = crash?.offered ?? []
+    // The process dies and another takes the run up at the same moment.
+    this.environment = new VirtualEnvironment(undefined, crash?.entries.at(-1)?.at)
     const kept = memoryJournal()
     if (crash !== undefined) kept.append(runId, crash.entries, 0)
     this.#recorded = crash?.entries.length ?? 0

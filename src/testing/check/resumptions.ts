@@ -37,7 +37,7 @@ export async function resumeAfter<Output>(
 ): Promise<Play<Output>> {
   const before = entries.slice(0, cut)
   const settled = settledPlaces(before)
-  const modelCalls = [...settled].filter((place) => /^(?:model|closing)\./.test(place)).length
+  const modelCalls = modelCallsOver(original, before)
   const chosen = new Map(original.decisions.map(({ key, name }) => [key, name]))
   const again: Chooser = ({ key }) => chosen.get(key)
   const play = new Play(stage, again, { crash: { entries: before, modelCalls, offered: original.offered } })
@@ -63,8 +63,12 @@ export async function resumeAfter<Output>(
       `it ran again at ${place}`,
     )
   }
-  // A call whose outcome is unknown is told to the model as such, so the run goes another way.
-  if (doubtful.every(mayRunAgain)) compare(original, play, modelCalls)
+  // A call whose outcome is unknown is told to the model as such, so the run goes another way. One that runs again takes
+  // its time again, and the time of the run goes another way.
+  const hasTakenTime = (place: string): boolean => begunAt(before, place) !== before.at(-1)?.at
+  if (!doubtful.some((place) => !mayRunAgain(place) || hasTakenTime(place))) {
+    compare(original, play, modelCalls)
+  }
   return play
 }
 
@@ -80,10 +84,36 @@ function compare<Output>(original: Play<Output>, play: Play<Output>, modelCalls:
   if (was !== is) play.broken('once', 'the same outcome as without the crash', difference(was, is))
 }
 
+/** How many model calls had settled or been given up. */
+function modelCallsOver<Output>(
+  { decisions, requests }: Play<Output>,
+  before: readonly JournalEntry[],
+): number {
+  const settled = modelCallsSettled(before)
+  const timeOver = before.findIndex((entry) => settledPlace(entry) === 'deadline.conclude')
+  if (timeOver === -1) return settled
+  const begun = decisions.filter(
+    ({ key, recorded }) => key.startsWith('model ') && recorded <= timeOver,
+  ).length
+  const wasUnderWay = begun > modelCallsSettled(before.slice(0, timeOver))
+  // A closing call goes on when the time for work is over.
+  return wasUnderWay && requests[begun - 1]?.toolChoice !== 'none' ? settled + 1 : settled
+}
+
+function modelCallsSettled(entries: readonly JournalEntry[]): number {
+  return entries.filter((entry) => /^(?:model|closing)\./.test(settledPlace(entry) ?? '')).length
+}
+
+function settledPlace(entry: JournalEntry): string | undefined {
+  return entry.type === 'event' && 'place' in entry.event ? entry.event.place : undefined
+}
+
+function begunAt(entries: readonly JournalEntry[], begun: string): number | undefined {
+  return entries.find((entry) => entry.type === 'intent' && entry.place === begun)?.at
+}
+
 function settledPlaces(entries: readonly JournalEntry[]): ReadonlySet<string> {
-  return new Set(
-    entries.flatMap((entry) => (entry.type === 'event' && 'place' in entry.event ? [entry.event.place] : [])),
-  )
+  return new Set(entries.map(settledPlace).filter((place) => place !== undefined))
 }
 
 function inDoubt(entries: readonly JournalEntry[], settled: ReadonlySet<string>): readonly string[] {

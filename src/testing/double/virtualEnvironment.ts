@@ -9,14 +9,22 @@ interface Timer {
 export class VirtualEnvironment implements Environment {
   readonly #random: () => number
   readonly #timers = new Set<Timer>()
-  #now = 0
+  #now: number
 
-  /** @param random Default: always one half. */
-  constructor(random: () => number = () => 0.5) {
+  /**
+   * @param random Default: always one half.
+   * @param now Where time begins. Default: 0.
+   */
+  constructor(random: () => number = () => 0.5, now = 0) {
     this.#random = random
+    this.#now = now
   }
 
   now(): number {
+    return this.#now
+  }
+
+  wallNow(): number {
     return this.#now
   }
 

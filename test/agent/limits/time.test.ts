@@ -155,7 +155,13 @@ describe('time over a crash', () => {
       append: (...appended) => (isDead ? new Promise(() => {}) : kept.append(...appended)),
     }
     const controller = new AbortController()
-    const agent = createAgent({ model: scriptedModel(steps), tools, journal, limits: { time: 10_000 } })
+    const agent = createAgent({
+      model: scriptedModel(steps),
+      tools,
+      journal,
+      limits: { time: 10_000 },
+      runApprovedFirst: true,
+    })
     const running = agent.run('go', { runId: 'r', signal: controller.signal })
     await vi.advanceTimersByTimeAsync(afterMs)
     isDead = true
@@ -182,6 +188,57 @@ describe('time over a crash', () => {
     const resuming = createAgent({ model, tools: [deaf()], journal }).resume('r')
     await vi.advanceTimersByTimeAsync(0)
     expect(expectAborted(await resuming)).toMatchObject({ reason: 'timeout', stoppedBy: { limit: 'time' } })
+  })
+
+  it('that is over for work when the run is resumed leaves only the closing call to begin', async () => {
+    const journal = await crashed([HANG], [], 3000)
+    await vi.advanceTimersByTimeAsync(5000)
+    const model = scriptedModel(['closing'])
+    const outcome = expectDone(await createAgent({ model, journal }).resume('r'))
+    expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual(['none'])
+    expect(outcome).toMatchObject({ output: 'closing', stoppedBy: { limit: 'time' } })
+  })
+
+  it('that is over when the run is resumed begins no call at all', async () => {
+    const journal = await crashed([HANG], [], 3000)
+    await vi.advanceTimersByTimeAsync(60_000)
+    const model = scriptedModel([])
+    expect(expectAborted(await createAgent({ model, journal }).resume('r')).reason).toBe('timeout')
+    expect(model.requests).toEqual([])
+  })
+
+  it('that is over for work runs no idempotent tool again', async () => {
+    const hanging = { ...deaf('add'), idempotent: true }
+    const journal = await crashed([adding], [hanging], 3000)
+    await vi.advanceTimersByTimeAsync(5000)
+    const add = countingAdd({ idempotent: true })
+    const model = scriptedModel(['closing'])
+    const outcome = expectDone(await createAgent({ model, tools: [add], journal }).resume('r'))
+    expect(add.runs).toEqual([])
+    expect(outcome.stoppedBy?.limit).toBe('time')
+    expectSendable(outcome)
+  })
+
+  it('that is over for work does not hide that a call is in doubt', async () => {
+    const journal = await crashed([callDeaf], [deaf()], 3000)
+    await vi.advanceTimersByTimeAsync(5000)
+    const model = scriptedModel(['closing'])
+    const outcome = expectDone(await createAgent({ model, tools: [deaf()], journal }).resume('r'))
+    expect(outcome.transcript[2]?.content).toContain('Error (in_doubt)')
+    expect(model.requests.map(({ toolChoice }) => toolChoice)).toEqual(['none'])
+  })
+
+  it('that is over for work begins no call that a person has just approved', async () => {
+    const pay = { ...countingAdd(), name: 'pay', needsApproval: true }
+    const steps: ScriptedStep[] = [
+      { calls: [{ name: 'deaf' }, { name: 'pay', arguments: { a: 1, b: 2 }, id: 'p' }] },
+    ]
+    const journal = await crashed(steps, [deaf(), pay], 3000)
+    await vi.advanceTimersByTimeAsync(5000)
+    const decisions = [{ callId: 'p', approved: true }]
+    const agent = createAgent({ model: scriptedModel(['closing']), tools: [deaf(), pay], journal })
+    expect(expectDone(await agent.resume('r', { decisions })).stoppedBy?.limit).toBe('time')
+    expect(pay.runs).toEqual([])
   })
 
   it('comes to the same on a replay, whatever the time is then', async () => {
