@@ -13,7 +13,7 @@ import { lastOf } from './limits/ladder.ts'
 import { observeStep, withoutLastStep } from './limits/progress.ts'
 import type { RepeatedCall } from './limits/seen.ts'
 import { calibrated, compacted } from './memoryState.ts'
-import { openCalls, signatureOf } from './openCalls.ts'
+import { hasBegun, openCalls, signatureOf } from './openCalls.ts'
 import type { AbortReason } from './outcome.ts'
 import { type Spending, spend } from './spending.ts'
 import { toolMessages } from './toolMessages.ts'
@@ -386,13 +386,9 @@ function countCalls({
   toolCalls,
   toolErrors,
 }: AgentContext): Pick<AgentContext, 'toolCalls' | 'toolErrors'> {
-  const counted = executed(calls)
+  const counted = calls.filter(hasBegun)
   const failures = counted.filter(({ answer }) => answer === undefined || answer.error !== undefined)
   return { toolCalls: toolCalls + counted.length, toolErrors: toolErrors + failures.length }
-}
-
-function executed(calls: readonly OpenCall[]): readonly OpenCall[] {
-  return calls.filter(({ sameAs, answer }) => sameAs === undefined && answer?.error !== 'limit_reached')
 }
 
 /** `runTool` answers whatever a tool does; this is for actors that users provide themselves. */

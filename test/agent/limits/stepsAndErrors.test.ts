@@ -195,6 +195,17 @@ describe('the limit of errors in a row', () => {
     expect(outcome.toolCalls).toEqual({ total: 1, failed: 1 })
   })
 
+  it('leaves calls that were cut off to the limit of malformed replies, however many they were', async () => {
+    const cutOff: ScriptedStep = {
+      calls: Array.from({ length: 3 }, (_, a) => ({ name: 'add', arguments: { a, b: 2 } })),
+      finish: 'length',
+    }
+    const model = scriptedModel([cutOff, adding, 'fine'])
+    const outcome = expectDone(await createAgent({ model, tools: tools() }).run('go'))
+    expect(outcome.stoppedBy).toBeUndefined()
+    expect(outcome.output).toBe('fine')
+  })
+
   it('runs no tool after it has fired', async () => {
     const add = countingAdd()
     const model = scriptedModel([
