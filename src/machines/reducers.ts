@@ -123,12 +123,15 @@ export function recordReply(
   const next = { ...context, ...received }
   if (isRefused(next)) return { ...received, calls: [] }
   const isWhole = hasCalls(next) || isAnswer(next)
+  const transcript = isWhole
+    ? context.transcript.append([assistantMessage(reply, next.calls)])
+    : context.transcript
+  const { inputTokens, outputTokens } = reply.usage
   const change = {
     ...received,
     malformed: isWhole && reply.finish !== 'length' ? 0 : context.malformed + 1,
-    transcript: isWhole
-      ? context.transcript.append([assistantMessage(reply, next.calls)])
-      : context.transcript,
+    transcript,
+    measured: { tokens: inputTokens + (isWhole ? outputTokens : 0), messages: transcript.length },
   }
   if (hasCalls(next) || isFinalAnswer(next)) return change
   const progress = withoutLastStep(context.progress)

@@ -100,6 +100,25 @@ describe('the limit of tokens', () => {
     expect(expectDone(outcome)).toMatchObject({ steps: 1, stoppedBy: { limit: 'tokens' } })
   })
 
+  it('counts the conversation once after a reply that could not be used', async () => {
+    const script: ScriptedStep[] = [
+      { text: '', usage: { inputTokens: 4000, outputTokens: 1 } },
+      { text: 'answer', usage: { inputTokens: 4050, outputTokens: 10 } },
+    ]
+    const outcome = await agentWith(script, { tokens: 14_000 }).run('word '.repeat(3200))
+    expect(expectDone(outcome).stoppedBy).toBeUndefined()
+  })
+
+  it('takes a reply that could not be used for no part of the next request', async () => {
+    const script: ScriptedStep[] = [
+      { text: 'cut', finish: 'length', usage: { inputTokens: 100, outputTokens: 2000 } },
+      { text: 'answer', usage: { inputTokens: 150, outputTokens: 10 } },
+    ]
+    // 2100 were spent; two requests of 200 and three replies of 2000 are 6400 more.
+    const outcome = await agentWith(script, { tokens: 8600 }).run('go')
+    expect(expectDone(outcome).stoppedBy).toBeUndefined()
+  })
+
   it('counts what sub-agents spend', async () => {
     const helper = agentAsTool(
       createAgent({
