@@ -42,6 +42,8 @@ export interface AgentContext {
   /** System text that came with the history, for agents that have no instructions of their own. */
   readonly instructions: string | undefined
   readonly transcript: Transcript
+  /** Where the turn begins that the run answers: behind the last user message that the run began with. */
+  readonly turnStart: number
   /**
    * What the last reply told of the size of the conversation: how many tokens its first messages have. A reply that did
    * not enter the transcript is not among them.
@@ -112,6 +114,7 @@ export function startingContext(
     policy,
     instructions: history.instructions.length === 0 ? undefined : history.instructions.join('\n\n'),
     transcript: Transcript.of(history.messages),
+    turnStart: history.messages.findLastIndex(({ role }) => role === 'user') + 1,
     measured: { tokens: 0, messages: 0 },
     memory,
     step: 0,
