@@ -142,12 +142,40 @@ describe('what the model is told', () => {
   it.each([
     ['not all there', { closing: 'Be done.' }],
     ['of another kind', { ...limitTexts.en, closing: () => 'Be done.' }],
+    ['empty', { ...limitTexts.en, closing: ' ' }],
     ['without a warning', { ...limitTexts.en, warnings: {} }],
     ['nothing', null],
   ])('is refused at once where the texts are %s', (_what, texts) => {
     expect(() => createAgent({ model: scriptedModel([]), texts: texts as never })).toThrow(
       expect.objectContaining({ name: 'MisuseError', code: 'invalid_texts' }),
     )
+  })
+
+  it.each([
+    [
+      'a text of one’s own',
+      { texts: { ...limitTexts.en, closing: 'Be \ud800done.' } },
+      'Be �done.',
+      [adding],
+    ],
+    [
+      'a limit of one’s own',
+      { customLimits: { own: () => ({ reaction: 'warn', evidence: 'cut \ud83d' }) }, limits: {} },
+      'cut �',
+      [adding],
+    ],
+    [
+      'what a schema says of an answer',
+      { output: z.object({ n: z.string().refine(() => false, { error: 'not \ud83d' }) }), limits: {} },
+      'not �',
+      ['{"n":"x"}'],
+    ],
+  ] as const)('can be sent whatever stands in it: %s', async (_what, options, told, script) => {
+    const model = scriptedModel([...script, 'ok', 'ok'])
+    await createAgent({ model, tools: [countingAdd()], limits, ...options }).run('go')
+    const note = String(model.requests[1]?.messages.at(-1)?.content)
+    expect(note).toContain(told)
+    expect(note.isWellFormed()).toBe(true)
   })
 
   it('has a text for every limit in both languages, with what it is about', () => {
