@@ -79,6 +79,8 @@ const changes: readonly (readonly [file: string, from: string, to: string])[] = 
   [limits('progress'), 'broughtNews ? 0', 'broughtNews ? stagnantSteps'],
   [limits('stagnation'), 'isStagnant ?', 'true ?'],
   [limits('budget'), '2 * nextInput + 3 * nextOutput', 'nextInput'],
+  [limits('nextCall'), ', budget * ANSWER_RESERVE_SHARE', ''],
+  [limits('nextCall'), 'spend(ANSWER_RESERVE), ', ''],
   [limits('nextCall'), 'tokens += estimateTokens(message.content)', ''],
 ]
 

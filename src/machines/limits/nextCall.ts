@@ -13,16 +13,23 @@ const ANSWER_RESERVE_SHARE = 0.1
 const MESSAGE_FORM = 10
 const NOTE = 100
 
-/** Tokens that the next model call will take: what the last one took, with what has come since. */
-export function nextCall(
-  { reply, transcript, measured }: AgentContext,
+/** Tokens that the next request will take: what the last one took, with what has come since. */
+export function nextInput({ transcript, measured }: AgentContext): number {
+  return measured.tokens + estimatedFrom(transcript, measured.messages) + NOTE
+}
+
+/**
+ * What is kept of a budget for the next answer, in what the budget counts.
+ *
+ * @param spend What so many tokens of an answer take of the budget.
+ */
+export function nextOutput(
+  { reply }: AgentContext,
   budget: number,
-): { readonly inputTokens: number; readonly outputTokens: number } {
+  spend: (outputTokens: number) => number,
+): number {
   const { outputTokens } = reply?.usage ?? noUsage
-  return {
-    inputTokens: measured.tokens + estimatedFrom(transcript, measured.messages) + NOTE,
-    outputTokens: Math.max(outputTokens, Math.min(ANSWER_RESERVE, budget * ANSWER_RESERVE_SHARE)),
-  }
+  return Math.max(spend(outputTokens), Math.min(spend(ANSWER_RESERVE), budget * ANSWER_RESERVE_SHARE))
 }
 
 /** Tokens of the messages from this position on, estimated. */

@@ -193,6 +193,20 @@ describe('cost', () => {
     expect(outcome.steps).toBe(4)
   })
 
+  it('keeps at most a tenth of its limit for an answer that nobody knows the length of', async () => {
+    const usage = { inputTokens: 100, outputTokens: 10 }
+    const script = [...steps(3, usage), { text: 'answer', usage }]
+    // 500 tokens of an answer would cost 0.004, and three answers are more than the limit.
+    expect(expectDone(await agentWith(script, { cost: 0.01 }).run('go')).stoppedBy).toBeUndefined()
+  })
+
+  it('keeps no more for it than 500 tokens cost', async () => {
+    const usage = { inputTokens: 18_400, outputTokens: 10 }
+    // Spent 0.037, two requests 0.074, and three answers 0.012; three tenths of the limit would be 0.039.
+    const outcome = await agentWith([adding(1, usage), 'answer'], { cost: 0.13 }).run('go')
+    expect(expectDone(outcome).stoppedBy).toBeUndefined()
+  })
+
   it('of a sub-agent is charged by its own model', async () => {
     const inner = {
       ...scriptedModel([{ text: 'found', usage: { inputTokens: 1_000_000, outputTokens: 0 } }]),

@@ -160,7 +160,7 @@ describe('what the model is told', () => {
     ],
     [
       'a limit of one’s own',
-      { customLimits: { own: () => ({ reaction: 'warn', evidence: 'cut \ud83d' }) }, limits: {} },
+      { customLimits: { own: () => ({ reaction: 'warn' as const, evidence: 'cut \ud83d' }) }, limits: {} },
       'cut �',
       [adding],
     ],
