@@ -31,6 +31,7 @@ const changes: readonly (readonly [file: string, from: string, to: string])[] = 
   [machines('reducers'), "isWhole && reply.finish !== 'length' ? 0", 'isWhole ? 0'],
   [machines('reducers'), 'if (isRefused(next)) return { ...received, calls: [] }', ''],
   [machines('reducers'), 'sent: []', 'sent'],
+  [machines('reducers'), 'verdict === undefined ? withUnheard(context.warnings, warnings) : []', 'warnings'],
   [machines('reducers'), 'isClosing: true', 'isClosing: false'],
   [machines('reducers'), 'limitConcludes(context) ? context.verdict :', ''],
   [

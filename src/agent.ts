@@ -90,7 +90,6 @@ export interface AgentOptions<Output = string> {
   readonly memory?: Memory
   /** Counts tokens where a memory has to know them. Default: as the model does, by its id; see `tokenCounter`. */
   readonly tokenCounter?: TokenCounter
-  /** Bounds of every run; those left out keep their defaults. */
   /** Bounds of every run; those left out keep their defaults. A run can have others: `agent.run({ messages, limits })`. */
   readonly limits?: Partial<Limits>
   /** Limits of your own, by name: pure functions of what has happened in the run. One that throws is left out. */

@@ -8,7 +8,7 @@ import type { AgentContext, OpenCall } from './context.ts'
 import type { Compaction, ModelTurn, ToolAnswer } from './effects.ts'
 import { hasCalls, isAnswer, isFinalAnswer, isRefused, limitConcludes } from './guards.ts'
 import { judge } from './limits/judge.ts'
-import type { Verdict } from './limits/judgement.ts'
+import type { Verdict, Warning } from './limits/judgement.ts'
 import { lastOf } from './limits/ladder.ts'
 import { observeStep, withoutLastStep } from './limits/progress.ts'
 import type { RepeatedCall } from './limits/seen.ts'
@@ -68,12 +68,20 @@ export function recordContextTooLong(
   elapsedMs: number = context.elapsedMs,
 ): Change {
   const progress = withoutLastStep(context.progress)
+  const { verdict, warnings } = judge({ ...context, progress, elapsedMs })
   return {
     error: describeError(thrown),
     madeRoom: true,
     elapsedMs,
-    ...judge({ ...context, progress, elapsedMs }),
+    verdict,
+    warnings: verdict === undefined ? withUnheard(context.warnings, warnings) : [],
   }
+}
+
+/** Warnings that went with a request which failed have to go with the next one as well. */
+function withUnheard(unheard: readonly Warning[], warnings: readonly Warning[]): readonly Warning[] {
+  if (warnings.length === 0) return unheard
+  return [...unheard.filter(({ limit }) => !warnings.some((warning) => warning.limit === limit)), ...warnings]
 }
 
 /** The same for the closing call, which is no step. */
