@@ -18,7 +18,7 @@ import { type AgentFingerprint, fingerprintOf } from './journal/fingerprint.ts'
 import { type AgentMachine, createAgentMachine } from './machines/agentMachine.ts'
 import type { AgentInput, RunInput } from './machines/context.ts'
 import type { CustomLimit } from './machines/limits/customLimit.ts'
-import type { Limits } from './machines/limits/limits.ts'
+import { type Limits, refuseNull } from './machines/limits/limits.ts'
 import type { Outcome } from './machines/outcome.ts'
 import { policyOf } from './machines/policy.ts'
 import type { Prices } from './machines/prices.ts'
@@ -190,6 +190,7 @@ export interface AgentTools {
  */
 export function createAgent<Output = string>(options: AgentOptions<Output>): Agent<Output> {
   const { model, instructions, memory: remembers = defaultMemory(), journal } = checkedOptions(options)
+  refuseNull(options.limits)
   const settings = resolveSettings(options)
   requirePrices(settings, model)
   const toolbox = new Toolbox(options.tools ?? [])
@@ -295,6 +296,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
   }
 
   async function freshRun(input: RunInput, id: string, watched: boolean): Promise<PreparedRun> {
+    refuseNull(input.limits)
     const own = resolveSettings(input, settings)
     requirePrices(own, model)
     const complete: RunInput = {
