@@ -21,7 +21,7 @@ import { type AgentMachine, createAgentMachine } from './machines/agentMachine.t
 import type { AgentInput, RunInput } from './machines/context.ts'
 import type { ToolAnswer } from './machines/effects.ts'
 import type { CustomLimit } from './machines/limits/customLimit.ts'
-import type { Limits } from './machines/limits/limits.ts'
+import { type Limits, refuseNull } from './machines/limits/limits.ts'
 import type { AbortReason, Outcome } from './machines/outcome.ts'
 import { policyOf } from './machines/policy.ts'
 import type { Prices } from './machines/prices.ts'
@@ -111,7 +111,6 @@ export interface AgentOptions<Output = string> {
   readonly memory?: Memory
   /** Counts tokens where a memory has to know them. Default: as the model does, by its id; see `tokenCounter`. */
   readonly tokenCounter?: TokenCounter
-  /** Bounds of every run; those left out keep their defaults. */
   /** Bounds of every run; those left out keep their defaults. A run can have others: `agent.run({ messages, limits })`. */
   readonly limits?: Partial<Limits>
   /** Limits of your own, by name: pure functions of what has happened in the run. One that throws is left out. */
@@ -302,6 +301,7 @@ export interface AgentTools {
  */
 export function createAgent<Output = string>(options: AgentOptions<Output>): Agent<Output> {
   const { model, instructions, memory: remembers = defaultMemory(), journal } = checkedOptions(options)
+  refuseNull(options.limits)
   const settings = resolveSettings(options)
   requirePrices(settings, model)
   const toolbox = new Toolbox(options.tools ?? [])
@@ -512,6 +512,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
   }
 
   async function freshRun(input: RunInput, id: string, watched: boolean): Promise<PreparedRun> {
+    refuseNull(input.limits)
     const own = resolveSettings(input, settings)
     requirePrices(own, model)
     const complete: RunInput = {

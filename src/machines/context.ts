@@ -44,6 +44,13 @@ export interface AgentContext {
   /** System text that came with the history, for agents that have no instructions of their own. */
   readonly instructions: string | undefined
   readonly transcript: Transcript
+  /** Where the turn begins that the run answers: behind the last user message that the run began with. */
+  readonly turnStart: number
+  /**
+   * What the last reply told of the size of the conversation: how many tokens its first messages have. A reply that did
+   * not enter the transcript is not among them.
+   */
+  readonly measured: { readonly tokens: number; readonly messages: number }
   readonly memory: MemoryState
   /** Model calls that could ask for tools, counting the one under way. */
   readonly step: number
@@ -75,7 +82,6 @@ export interface AgentContext {
   readonly verdict: Verdict | undefined
   /** What limits warn of since the last step. */
   readonly warnings: readonly Warning[]
-  /** Whether the closing call has begun: no tool runs any more. */
   /** Whether room has been made once because the provider found the conversation too long. */
   readonly madeRoom: boolean
   /** Which model answered, from which step on; grows only where another one answers. */
@@ -126,6 +132,8 @@ export function startingContext(
     policy,
     instructions: history.instructions.length === 0 ? undefined : history.instructions.join('\n\n'),
     transcript: Transcript.of(history.messages),
+    turnStart: history.messages.findLastIndex(({ role }) => role === 'user') + 1,
+    measured: { tokens: 0, messages: 0 },
     memory,
     step: 0,
     closings: 0,

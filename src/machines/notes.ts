@@ -2,10 +2,13 @@ import type { AgentContext } from './context.ts'
 
 /** Notes that go to the model with one request and do not enter the transcript. */
 
-/** The note for the next model call: what was wrong with the last reply, and what limits warn of. */
+/**
+ * The note for the next model call: what was wrong with the last reply, and what limits warn of. Either can quote what a
+ * provider would refuse.
+ */
 export function noteFor(context: AgentContext): string | undefined {
   const notes = [replyNote(context), ...warningNotes(context)].filter((note) => note !== undefined)
-  return notes.length === 0 ? undefined : notes.join('\n\n')
+  return notes.length === 0 ? undefined : notes.join('\n\n').toWellFormed()
 }
 
 function replyNote({ malformed, reply, policy: { texts } }: AgentContext): string | undefined {

@@ -65,6 +65,15 @@ export function startable(calls: readonly OpenCall[]): readonly number[] {
   return positions
 }
 
+/** Errors of calls that never began. */
+const neverBegun: ReadonlySet<string | undefined> = new Set(['truncated', 'limit_reached', 'denied'])
+
+/** Whether a call has run, or was under way: one that asks for the same as another has not, nor one that waits. */
+export function hasBegun({ sameAs, answer, started }: OpenCall): boolean {
+  if (sameAs !== undefined) return false
+  return answer === undefined ? started === true : !neverBegun.has(answer.error)
+}
+
 export function markStarted(
   { calls }: AgentContext,
   positions: readonly number[],

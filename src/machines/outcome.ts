@@ -149,8 +149,8 @@ export function endingOf(context: AgentContext): Ending {
   }
   const approvals = context.calls.filter((open) => open.approval === 'pending').map(pendingApproval)
   if (approvals.length > 0) {
-    const transcript = context.transcript.append(toolMessages(context.calls, waitingAnswer)).toArray()
-    return { ...facts, transcript, status: 'waiting', approvals }
+    const open = [...toolMessages(context.calls, waitingAnswer), ...context.sent]
+    return { ...facts, transcript: context.transcript.append(open).toArray(), status: 'waiting', approvals }
   }
   return { ...facts, status: 'done', output: context.reply?.text.toWellFormed() ?? '', ...stoppedBy }
 }

@@ -23,8 +23,10 @@ const VERSION = /^[-@:](?:\d{4,}|latest\b)/
 export function priceOf(prices: Prices, names: readonly string[]): Price | undefined {
   for (const name of names) {
     if (Object.hasOwn(prices, name)) return prices[name]
-    const known = Object.keys(prices).find((id) => name.startsWith(id) && VERSION.test(name.slice(id.length)))
-    if (known !== undefined) return prices[known]
+    const known = Object.keys(prices).filter(
+      (id) => name.startsWith(id) && VERSION.test(name.slice(id.length)),
+    )
+    if (known.length > 0) return prices[known.reduce((a, b) => (b.length > a.length ? b : a))]
   }
   return undefined
 }

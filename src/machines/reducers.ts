@@ -8,12 +8,12 @@ import type { AgentContext, OpenCall } from './context.ts'
 import type { Compaction, ModelTurn, ToolAnswer } from './effects.ts'
 import { hasCalls, isAnswer, isFinalAnswer, isRefused, limitConcludes } from './guards.ts'
 import { judge, judgeSpending } from './limits/judge.ts'
-import type { Verdict } from './limits/judgement.ts'
+import type { Verdict, Warning } from './limits/judgement.ts'
 import { lastOf } from './limits/ladder.ts'
 import { observeStep, withoutLastStep } from './limits/progress.ts'
 import type { RepeatedCall } from './limits/seen.ts'
 import { calibrated, compacted } from './memoryState.ts'
-import { openCalls, signatureOf } from './openCalls.ts'
+import { hasBegun, openCalls, signatureOf } from './openCalls.ts'
 import type { AbortReason } from './outcome.ts'
 import { type Spending, spend } from './spending.ts'
 import { toolMessages } from './toolMessages.ts'
@@ -73,12 +73,20 @@ export function recordContextTooLong(
   elapsedMs: number = context.elapsedMs,
 ): Change {
   const progress = withoutLastStep(context.progress)
+  const { verdict, warnings } = judge({ ...context, progress, elapsedMs })
   return {
     error: describeError(thrown),
     madeRoom: true,
     elapsedMs,
-    ...judge({ ...context, progress, elapsedMs }),
+    verdict,
+    warnings: verdict === undefined ? withUnheard(context.warnings, warnings) : [],
   }
+}
+
+/** Warnings that went with a request which failed have to go with the next one as well. */
+function withUnheard(unheard: readonly Warning[], warnings: readonly Warning[]): readonly Warning[] {
+  if (warnings.length === 0) return unheard
+  return [...unheard.filter(({ limit }) => !warnings.some((warning) => warning.limit === limit)), ...warnings]
 }
 
 /** The same for the closing call, which is no step. */
@@ -129,12 +137,15 @@ export function recordReply(
   const next = { ...context, ...received }
   if (isRefused(next)) return { ...received, calls: [] }
   const isWhole = hasCalls(next) || isAnswer(next)
+  const transcript = isWhole
+    ? context.transcript.append([assistantMessage(reply, next.calls)])
+    : context.transcript
+  const { inputTokens, outputTokens } = reply.usage
   const change = {
     ...received,
     malformed: isWhole && reply.finish !== 'length' ? 0 : context.malformed + 1,
-    transcript: isWhole
-      ? context.transcript.append([assistantMessage(reply, next.calls)])
-      : context.transcript,
+    transcript,
+    measured: { tokens: inputTokens + (isWhole ? outputTokens : 0), messages: transcript.length },
   }
   if (hasCalls(next) || isFinalAnswer(next)) return change
   const progress = withoutLastStep(context.progress)
@@ -392,13 +403,9 @@ function countCalls({
   toolCalls,
   toolErrors,
 }: AgentContext): Pick<AgentContext, 'toolCalls' | 'toolErrors'> {
-  const counted = executed(calls)
+  const counted = calls.filter(hasBegun)
   const failures = counted.filter(({ answer }) => answer === undefined || answer.error !== undefined)
   return { toolCalls: toolCalls + counted.length, toolErrors: toolErrors + failures.length }
-}
-
-function executed(calls: readonly OpenCall[]): readonly OpenCall[] {
-  return calls.filter(({ sameAs, answer }) => sameAs === undefined && answer?.error !== 'limit_reached')
 }
 
 /** `runTool` answers whatever a tool does; this is for actors that users provide themselves. */

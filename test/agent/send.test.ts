@@ -125,6 +125,17 @@ describe('a message for a run under way', () => {
     expectSendable(outcome)
   })
 
+  it('is shown below the calls that wait, where the run is handed back to wait for a person', async () => {
+    const { model, onEvent } = patient([adding])
+    const add = { ...countingAdd(), needsApproval: true }
+    const run = createAgent({ model, tools: [add], journal: memoryJournal() }).stream('1+2?', { onEvent })
+    await sendOn(modelStarted, run)
+    const { status, transcript } = await run.outcome
+    expect(status).toBe('waiting')
+    expect(transcript.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user'])
+    expect(transcript.at(-1)?.content).toBe('and quickly')
+  })
+
   it('is taken before the run has begun, too', async () => {
     const journal = journalThat({ append: async () => true })
     const { model, onEvent } = patient(['First.', 'Second.'])

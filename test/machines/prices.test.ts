@@ -20,6 +20,11 @@ describe('the price of a model', () => {
     expect(priceOf(prices, [name])).toBe(price)
   })
 
+  it('is that of the longest id whose version it can be', () => {
+    const both = { o: cheap, 'o-2024': dear }
+    expect(priceOf(both, ['o-2024-0601'])).toBe(dear)
+  })
+
   it('is that of the first name that has one', () => {
     expect(priceOf(prices, ['unheard-of', 'gpt-4.1'])).toBe(cheap)
   })

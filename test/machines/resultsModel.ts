@@ -62,17 +62,17 @@ export class ResultsModel {
     const isStagnant = news.length > 0 && !news.includes(true)
     if (news.length > 0) this.#stagnant = isStagnant ? this.#stagnant + 1 : 0
     const worstFailure = failures.length === 0 ? 0 : Math.max(this.#streak, ...failures)
-    return this.#judge(Math.max(0, ...counts), isStagnant ? this.#stagnant : 0, worstFailure)
+    return this.#judge(counts, isStagnant ? this.#stagnant : 0, worstFailure)
   }
 
-  #judge(repeats: number, stagnation: number, failures: number): Expected {
+  #judge(repeats: readonly number[], stagnation: number, failures: number): Expected {
     if (failures >= bounds.errorStreak) return { limit: 'errorStreak', warned: [] }
-    if (repeats > bounds.repeats) return { limit: 'repeats', warned: [] }
+    if (Math.max(0, ...repeats) > bounds.repeats) return { limit: 'repeats', warned: [] }
     if (stagnation > bounds.stagnation) return { limit: 'stagnation', warned: [] }
     if (this.#step >= bounds.steps) return { limit: 'steps', warned: [] }
     return {
       warned: [
-        ...(repeats === bounds.repeats ? (['repeats'] as const) : []),
+        ...repeats.filter((count) => count === bounds.repeats).map(() => 'repeats' as const),
         ...(stagnation === bounds.stagnation ? (['stagnation'] as const) : []),
       ],
     }

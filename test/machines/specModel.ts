@@ -100,8 +100,8 @@ function replaced(results: readonly Result[], position: number, result: Result):
 }
 
 /**
- * The failures after a step, in the order of its calls, and the most of those to which the step added. A person's
- * refusal is no failure, and a call that no limit let run is none.
+ * The failures after a step, in the order of its calls, and the most of those to which the step added. A call that did
+ * not run is no failure: one that was cut off, that a person refused, or that no limit let run.
  */
 function failuresAfter({ streak: before, failing: failingBefore, results }: SpecContext) {
   let streak = before
@@ -110,8 +110,7 @@ function failuresAfter({ streak: before, failing: failingBefore, results }: Spec
     if (result === 'ok') {
       streak = 0
       delete failing[`${tool} failed`]
-      delete failing[`${tool} cut`]
-    } else if (result === 'failed' || result === 'cut') {
+    } else if (result === 'failed') {
       streak++
       const key = `${tool} ${result}`
       failing[key] = (failing[key] ?? 0) + 1
@@ -119,6 +118,12 @@ function failuresAfter({ streak: before, failing: failingBefore, results }: Spec
   }
   const added = results.flatMap((result, tool) => failing[`${tool} ${result}`] ?? [])
   return { streak, failing, worst: added.length === 0 ? 0 : Math.max(streak, ...added) }
+}
+
+const begun: readonly Result[] = ['open', 'ok', 'failed']
+
+function executedAfter({ executed, results }: SpecContext): number {
+  return executed + results.filter((result) => begun.includes(result)).length
 }
 
 const isOpen = ({ context, event }: Args): boolean =>
@@ -168,7 +173,7 @@ export function specOf(bounds: Bounds): SpecMachine {
       beginStep: assign(({ context }) => ({ step: context.step + 1, attempt: 1, sent: false })),
       judge: assign(({ context }) => {
         const { streak, failing, worst } = failuresAfter(context)
-        const executed = context.executed + context.results.filter((result) => result !== 'refused').length
+        const executed = executedAfter(context)
         const limit =
           context.malformed >= bounds.malformed
             ? 'malformed'
@@ -208,7 +213,7 @@ export function specOf(bounds: Bounds): SpecMachine {
         actions: assign(({ context }) => ({
           over: [...context.over, 'short'],
           limit: context.limit === 'malformed' ? 'time' : (context.limit ?? 'time'),
-          executed: context.executed + context.results.filter((result) => result !== 'refused').length,
+          executed: executedAfter(context),
           results: [],
         })),
       },

@@ -21,7 +21,7 @@ export interface CustomJudgement {
 export interface RunFacts {
   /** Model calls that could ask for tools. */
   readonly steps: number
-  /** Tool calls that were executed, those that failed included. */
+  /** Tool calls that have begun, those that failed included. */
   readonly toolCalls: number
   readonly toolErrors: number
   /** Failed tool calls in a row. */

@@ -1,4 +1,5 @@
 import type { OpenCall } from '../context.ts'
+import { hasBegun } from '../openCalls.ts'
 
 /** Failures of one tool with one error since its last success. */
 export interface ToolFailures {
@@ -23,17 +24,17 @@ const MOST_FAILURES = 50
 
 /**
  * Takes the settled calls of a step in, in their order; those that ask for the same count once. A success ends the
- * streak over all tools and clears the failures of its own tool. A person's refusal is no failure, and a call that no
- * limit let run is none either.
+ * streak over all tools and clears the failures of its own tool. A call that never began is no failure: one that a person
+ * refused, that no limit let run, or that was cut off, which `malformed` counts.
  */
 export function countFailures(before: Failures, calls: readonly OpenCall[]): Failures {
   let { streak, byTool } = before
   let ofLastStep: readonly ToolFailures[] = []
-  for (const { call, answer, sameAs } of calls) {
-    if (answer === undefined || sameAs !== undefined) continue
+  for (const open of calls) {
+    const { call, answer } = open
+    if (answer === undefined || !hasBegun(open)) continue
     const { name: tool } = call.function
     const { error } = answer
-    if (error === 'denied' || error === 'limit_reached') continue
     if (error === undefined) {
       streak = 0
       if (byTool.some((failures) => failures.tool === tool))

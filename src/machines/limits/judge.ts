@@ -60,8 +60,7 @@ function verdictOf({ counted: _counted, ...verdict }: Judgement): Verdict {
 export function judge(context: AgentContext, calls: readonly OpenCall[] = []): Judged {
   const judgements: Judgement[] = []
   for (const limit of limits) {
-    const judgement = limit(context)
-    if (judgement !== undefined) judgements.push(judgement)
+    judgements.push(...[limit(context) ?? []].flat())
   }
   judgements.push(...customJudgements(context, calls))
   if (judgements.length === 0) return goesOn

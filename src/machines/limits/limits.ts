@@ -1,4 +1,5 @@
 import { MisuseError } from '../../errors.ts'
+import { fieldsOf } from '../../messages/fields.ts'
 import type { LimitLadder } from './ladder.ts'
 import { reactions } from './ladder.ts'
 
@@ -108,6 +109,26 @@ export const defaultLadders: Ladders = {
   tokens: off,
   cost: off,
   toolCalls: off,
+}
+
+/**
+ * Limits as a user gives them know no `null`: it only stands where JSON wrote Infinity.
+ *
+ * @throws MisuseError `invalid_limit` for `null`, in place of all limits, of one or of a threshold.
+ */
+export function refuseNull(limits: unknown): void {
+  const entries = Object.entries(fieldsOf(limits)).map(
+    ([name, setting]) => [`limits.${name}`, setting] as const,
+  )
+  const thresholds = entries.flatMap(([where, setting]) =>
+    Object.entries(fieldsOf(setting)).map(([reaction, at]) => [`${where}.${reaction}`, at] as const),
+  )
+  for (const [where, value] of [['limits', limits] as const, ...entries, ...thresholds]) {
+    if (value !== null) continue
+    throw invalid(
+      `${where} must not be null. Leave it out for the default, or use Infinity to switch a limit off.`,
+    )
+  }
 }
 
 /**

@@ -13,26 +13,32 @@ const ANSWER_RESERVE_SHARE = 0.1
 const MESSAGE_FORM = 10
 const NOTE = 100
 
-/** Tokens that the next model call will take: what the last one took, with what has come since. */
-export function nextCall(
-  { reply, transcript }: AgentContext,
-  budget: number,
-): { readonly inputTokens: number; readonly outputTokens: number } {
-  const { inputTokens, outputTokens } = reply?.usage ?? noUsage
-  return {
-    inputTokens: inputTokens + outputTokens + sinceLastReply(transcript) + NOTE,
-    outputTokens: Math.max(outputTokens, Math.min(ANSWER_RESERVE, budget * ANSWER_RESERVE_SHARE)),
-  }
+/** Tokens that the next request will take: what the last one took, with what has come since. */
+export function nextInput({ transcript, measured }: AgentContext): number {
+  return measured.tokens + estimatedFrom(transcript, measured.messages) + NOTE
 }
 
-/** Tokens of the messages that have come since the model spoke, estimated. */
-function sinceLastReply(transcript: Transcript): number {
+/**
+ * What is kept of a budget for the next answer, in what the budget counts.
+ *
+ * @param spend What so many tokens of an answer take of the budget.
+ */
+export function nextOutput(
+  { reply }: AgentContext,
+  budget: number,
+  spend: (outputTokens: number) => number,
+): number {
+  const { outputTokens } = reply?.usage ?? noUsage
+  return Math.max(spend(outputTokens), Math.min(spend(ANSWER_RESERVE), budget * ANSWER_RESERVE_SHARE))
+}
+
+/** Tokens of the messages from this position on, estimated. */
+function estimatedFrom(transcript: Transcript, from: number): number {
   let tokens = 0
-  for (let i = transcript.length - 1; i >= 0; i--) {
-    const message = transcript.at(i)
-    if (message === undefined || message.role === 'assistant') break
+  for (let i = from; i < transcript.length; i++) {
+    const content = transcript.at(i)?.content
     tokens += MESSAGE_FORM
-    if (typeof message.content === 'string') tokens += estimateTokens(message.content)
+    if (typeof content === 'string') tokens += estimateTokens(content)
   }
   return tokens
 }

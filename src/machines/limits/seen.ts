@@ -1,8 +1,9 @@
+import type { ToolCall } from '../../messages/types.ts'
 import type { OpenCall } from '../context.ts'
 import type { ToolAnswer } from '../effects.ts'
 import { fingerprint, paired } from './fingerprint.ts'
 import { GrowingMap } from './growingMap.ts'
-import type { Shingles } from './shingles.ts'
+import { type Shingles, wordsOf } from './shingles.ts'
 import { Sketch } from './sketch.ts'
 
 /** What a run has seen of calls and results. It holds fingerprints, never texts, and grows by a few numbers for a call. */
@@ -49,6 +50,12 @@ const MEANINGFUL_WORDS = 24
 /** The share of a result that must have been seen for it to be no news. */
 const SIMILAR = 0.8
 
+/**
+ * A record or a report of at most so many words is news where it is about something new that its call asked for, however
+ * much of its form was seen. A longer text that says little else new only repeats the question.
+ */
+const MOST_WORDS_OF_RECORD = 200
+
 /** Answers that no tool gave: they say nothing about what a call brings. */
 const notRun: ReadonlySet<string | undefined> = new Set(['truncated', 'limit_reached', 'cancelled'])
 
@@ -68,7 +75,7 @@ export function look(before: Seen, calls: readonly OpenCall[]): StepNews {
     if (isRepeated) repeated.push({ position, tool: call.function.name, count })
     else pairs = pairs.set(pair, true)
     counts = counts.set(signature, count)
-    const text = readText(answer, sketch)
+    const text = readText(call, answer, sketch)
     const isSeen = text !== undefined && (results.has(result) || isSimilar(text, sketch))
     if (text !== undefined) {
       results = results.set(result, true)
@@ -83,13 +90,33 @@ export function look(before: Seen, calls: readonly OpenCall[]): StepNews {
 }
 
 /** A result that means something without its call; undefined for one that is too short. */
-function readText({ content, error }: ToolAnswer, sketch: Sketch): Shingles | undefined {
+function readText(
+  { function: { arguments: args } }: ToolCall,
+  { content, error }: ToolAnswer,
+  sketch: Sketch,
+): Shingles | undefined {
   // A word has at least one letter.
   if (content.length < MEANINGFUL_WORDS && error === undefined) return undefined
-  const text = sketch.read(content)
+  // An error that names what was asked for brings nothing of it.
+  const text = error === undefined ? sketch.read(content, wordsOf(valuesIn(args))) : sketch.read(content)
   return text.words >= MEANINGFUL_WORDS || error !== undefined ? text : undefined
 }
 
+/** What arguments say: their texts and numbers, without the names of the fields. */
+function valuesIn(args: string): string {
+  const values: (string | number)[] = []
+  try {
+    JSON.parse(args, (_field, value: unknown) => {
+      if (typeof value === 'string' || typeof value === 'number') values.push(value)
+      return value
+    })
+  } catch {
+    return args
+  }
+  return values.join(' ')
+}
+
 function isSimilar(text: Shingles, sketch: Sketch): boolean {
-  return (sketch.containmentOf(text) ?? 0) >= SIMILAR
+  if ((sketch.containmentOf(text) ?? 0) < SIMILAR) return false
+  return text.words > MOST_WORDS_OF_RECORD || !sketch.namesNew(text)
 }

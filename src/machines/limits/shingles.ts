@@ -12,25 +12,49 @@ export interface Shingles {
   readonly words: number
   /** Hashes of those shingles whose bits under `mask` are all zero. */
   readonly sample: ReadonlySet<number>
+  /** Hashes of all those that hold one of the words that were looked for, in the sample or not. */
+  readonly naming: ReadonlySet<number>
 }
+
+const nothing: ReadonlySet<number> = new Set()
 
 /**
  * The shingles of a text: every run of three words, whatever stands between them and however they are capitalised.
  * Chinese and Japanese, which write no spaces, count by characters. A. Broder, "On the resemblance and containment of
  * documents" (1997), section 3: a fixed share of all hashes is a fair sample of any text.
+ *
+ * @param named Hashes of words to look for. Default: none.
  */
-export function shinglesOf(text: string, mask: number): Shingles {
+export function shinglesOf(text: string, mask: number, named: ReadonlySet<number> = nothing): Shingles {
   const sample = new Set<number>()
+  const naming = new Set<number>()
   let words = 0
-  let [before, previous, word] = [0, 0, 0]
-  const end = Math.min(text.length, LOOKED_AT)
-  const take = (): void => {
-    if (word === 0) return
+  let [before, previous] = [0, 0]
+  readWords(text, (word) => {
     words++
-    const shingle = scattered(Math.imul(Math.imul(before, 31) + previous, 31) + word)
-    if (words >= WIDTH && (shingle & mask) === 0) sample.add(shingle)
+    if (words >= WIDTH) {
+      const shingle = scattered(Math.imul(Math.imul(before, 31) + previous, 31) + word)
+      if ((shingle & mask) === 0) sample.add(shingle)
+      if (named.has(before) || named.has(previous) || named.has(word)) naming.add(shingle)
+    }
     before = previous
     previous = word
+  })
+  return { words, sample, naming }
+}
+
+/** Hashes of the words of a text. */
+export function wordsOf(text: string): ReadonlySet<number> {
+  const words = new Set<number>()
+  readWords(text, (word) => words.add(word))
+  return words
+}
+
+function readWords(text: string, found: (word: number) => void): void {
+  let word = 0
+  const end = Math.min(text.length, LOOKED_AT)
+  const take = (): void => {
+    if (word !== 0) found(word)
     word = 0
   }
   for (let i = 0; i < end; i++) {
@@ -46,7 +70,6 @@ export function shinglesOf(text: string, mask: number): Shingles {
     }
   }
   take()
-  return { words, sample }
 }
 
 /** Kana, and the ideographs of the Basic Multilingual Plane. */

@@ -27,9 +27,22 @@ export class Sketch {
     return this.#seen.length
   }
 
-  /** A text as this sketch compares and keeps it. */
-  read(text: string): Shingles {
-    return shinglesOf(text, this.#mask)
+  /**
+   * A text as this sketch compares and keeps it.
+   *
+   * @param named Hashes of words to look for. Default: none.
+   */
+  read(text: string, named?: ReadonlySet<number>): Shingles {
+    return shinglesOf(text, this.#mask, named)
+  }
+
+  /**
+   * Whether a word that was looked for stands in a shingle that is not known to have been seen. In doubt it does: what
+   * is not in the sample is not known.
+   */
+  namesNew({ naming }: Shingles): boolean {
+    for (const shingle of naming) if (!this.#seen.has(shingle)) return true
+    return false
   }
 
   /**

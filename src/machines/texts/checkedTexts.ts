@@ -1,11 +1,12 @@
 import { MisuseError } from '../../errors.ts'
+import { wellFormed } from '../../messages/sendable.ts'
 import { type LimitTexts, limitTexts } from './limitTexts.ts'
 
 /**
  * Texts of the user's, fit for a loop whose reducers must not throw: what one of them throws, or gives back that is no
  * text, is replaced by the English text.
  *
- * @throws MisuseError `invalid_texts` for one that is missing or of another kind.
+ * @throws MisuseError `invalid_texts` for one that is missing, empty or of another kind.
  */
 export function checkedTexts(own: LimitTexts): LimitTexts {
   const { warnings: ownWarnings, ...ownTexts } = own ?? {}
@@ -23,13 +24,16 @@ function checked(own: object | undefined, english: object, path: string): Texts 
   return Object.fromEntries(
     Object.entries(texts).map(([name, text]) => {
       const given = (own as Texts | undefined)?.[name]
-      if (typeof given !== typeof text) {
+      const isEmpty = typeof given === 'string' && given.trim() === ''
+      if (typeof given !== typeof text || isEmpty) {
+        const kind = typeof text === 'string' ? 'string that is not empty' : typeof text
         throw new MisuseError(
           'invalid_texts',
-          `texts.${path}${name} must be a ${typeof text}. Replace some with { ...limitTexts.en, closing: '…' }.`,
+          `texts.${path}${name} must be a ${kind}. Replace some with { ...limitTexts.en, closing: '…' }.`,
         )
       }
-      return [name, typeof given === 'function' && typeof text === 'function' ? total(given, text) : given]
+      if (typeof given === 'function' && typeof text === 'function') return [name, total(given, text)]
+      return [name, wellFormed(given)]
     }),
   ) as Texts
 }
@@ -38,7 +42,7 @@ function total(own: (facts: never) => unknown, english: (facts: never) => string
   return (facts) => {
     try {
       const text = own(facts)
-      if (typeof text === 'string' && text !== '') return text.toWellFormed()
+      if (typeof text === 'string' && text.trim() !== '') return text.toWellFormed()
     } catch {
       // The English text stands in for it.
     }

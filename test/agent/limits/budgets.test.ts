@@ -100,6 +100,25 @@ describe('the limit of tokens', () => {
     expect(expectDone(outcome)).toMatchObject({ steps: 1, stoppedBy: { limit: 'tokens' } })
   })
 
+  it('counts the conversation once after a reply that could not be used', async () => {
+    const script: ScriptedStep[] = [
+      { text: '', usage: { inputTokens: 4000, outputTokens: 1 } },
+      { text: 'answer', usage: { inputTokens: 4050, outputTokens: 10 } },
+    ]
+    const outcome = await agentWith(script, { tokens: 14_000 }).run('word '.repeat(3200))
+    expect(expectDone(outcome).stoppedBy).toBeUndefined()
+  })
+
+  it('takes a reply that could not be used for no part of the next request', async () => {
+    const script: ScriptedStep[] = [
+      { text: 'cut', finish: 'length', usage: { inputTokens: 100, outputTokens: 2000 } },
+      { text: 'answer', usage: { inputTokens: 150, outputTokens: 10 } },
+    ]
+    // 2100 were spent; two requests of 200 and three replies of 2000 are 6400 more.
+    const outcome = await agentWith(script, { tokens: 8600 }).run('go')
+    expect(expectDone(outcome).stoppedBy).toBeUndefined()
+  })
+
   it('counts what sub-agents spend', async () => {
     const helper = agentAsTool(
       createAgent({
@@ -172,6 +191,20 @@ describe('cost', () => {
     expect(outcome.stoppedBy).toMatchObject({ limit: 'cost', max: 1.2 })
     expect(outcome.cost).toBeLessThanOrEqual(1.2)
     expect(outcome.steps).toBe(4)
+  })
+
+  it('keeps at most a tenth of its limit for an answer that nobody knows the length of', async () => {
+    const usage = { inputTokens: 100, outputTokens: 10 }
+    const script = [...steps(3, usage), { text: 'answer', usage }]
+    // 500 tokens of an answer would cost 0.004, and three answers are more than the limit.
+    expect(expectDone(await agentWith(script, { cost: 0.01 }).run('go')).stoppedBy).toBeUndefined()
+  })
+
+  it('keeps no more for it than 500 tokens cost', async () => {
+    const usage = { inputTokens: 18_400, outputTokens: 10 }
+    // Spent 0.037, two requests 0.074, and three answers 0.012; three tenths of the limit would be 0.039.
+    const outcome = await agentWith([adding(1, usage), 'answer'], { cost: 0.13 }).run('go')
+    expect(expectDone(outcome).stoppedBy).toBeUndefined()
   })
 
   it('of a sub-agent is charged by its own model', async () => {

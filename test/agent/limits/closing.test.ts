@@ -25,7 +25,10 @@ describe('a closing answer', () => {
     const outcome = expectAborted(
       await createAgent({ model, tools: [countingAdd()], limits, output }).run('go'),
     )
-    expect(outcome).toMatchObject({ reason: 'no_closing_answer', partial: 'three' })
+    expect(outcome).toMatchObject({
+      reason: 'no_closing_answer',
+      partial: 'three\n\nNo answer was reached. The last results were:\n- add: 3',
+    })
   })
 
   it('comes after a limit whose run cannot call a tool any more, whatever the model asks for', async () => {
@@ -67,6 +70,34 @@ describe('where the closing call fails', () => {
   it('a run without any result has a plain text', async () => {
     const outcome = await failing([{ text: '' }, broken], { limits: { malformed: { conclude: 1 } } })
     expect(outcome.partial).toBe('No answer was reached, and no result was found.')
+  })
+
+  it('results of an earlier turn are not among them', async () => {
+    const history = [
+      { role: 'user', content: 'Add.' },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'add', arguments: '{}' } }],
+      },
+      { role: 'tool', tool_call_id: 'c', content: 'of an earlier turn' },
+      { role: 'user', content: 'And now?' },
+    ] as const
+    const agent = createAgent({
+      model: scriptedModel([{ text: '' }, broken]),
+      limits: { malformed: { conclude: 1 } },
+    })
+    const outcome = expectAborted(await agent.run(history))
+    expect(outcome.partial).toBe('No answer was reached, and no result was found.')
+  })
+
+  it('results are there where a message was sent after them', async () => {
+    const model = scriptedModel([adding, broken])
+    const run = createAgent({ model, tools: [countingAdd()], limits }).stream('go')
+    for await (const event of run) if (event.type === 'tool.started') void run.send('Quickly!')
+    const outcome = expectAborted(await run.outcome)
+    expect(outcome.transcript.at(-1)).toEqual({ role: 'user', content: 'Quickly!' })
+    expect(outcome.partial).toContain('- add: 3')
   })
 
   it('a run that a limit did not end has only what the model said', async () => {
@@ -111,12 +142,40 @@ describe('what the model is told', () => {
   it.each([
     ['not all there', { closing: 'Be done.' }],
     ['of another kind', { ...limitTexts.en, closing: () => 'Be done.' }],
+    ['empty', { ...limitTexts.en, closing: ' ' }],
     ['without a warning', { ...limitTexts.en, warnings: {} }],
     ['nothing', null],
   ])('is refused at once where the texts are %s', (_what, texts) => {
     expect(() => createAgent({ model: scriptedModel([]), texts: texts as never })).toThrow(
       expect.objectContaining({ name: 'MisuseError', code: 'invalid_texts' }),
     )
+  })
+
+  it.each([
+    [
+      'a text of one’s own',
+      { texts: { ...limitTexts.en, closing: 'Be \ud800done.' } },
+      'Be �done.',
+      [adding],
+    ],
+    [
+      'a limit of one’s own',
+      { customLimits: { own: () => ({ reaction: 'warn' as const, evidence: 'cut \ud83d' }) }, limits: {} },
+      'cut �',
+      [adding],
+    ],
+    [
+      'what a schema says of an answer',
+      { output: z.object({ n: z.string().refine(() => false, { error: 'not \ud83d' }) }), limits: {} },
+      'not �',
+      ['{"n":"x"}'],
+    ],
+  ] as const)('can be sent whatever stands in it: %s', async (_what, options, told, script) => {
+    const model = scriptedModel([...script, 'ok', 'ok'])
+    await createAgent({ model, tools: [countingAdd()], limits, ...options }).run('go')
+    const note = String(model.requests[1]?.messages.at(-1)?.content)
+    expect(note).toContain(told)
+    expect(note.isWellFormed()).toBe(true)
   })
 
   it('has a text for every limit in both languages, with what it is about', () => {

@@ -37,6 +37,19 @@ async function run(steps: readonly ScriptedStep[], tools: readonly Tool[], limit
 }
 
 describe('the same call with the same result', () => {
+  it('is warned of for each call of a step, the one that was repeated most first', async () => {
+    const both: ScriptedReply = { calls: [1, 2].map((n) => ({ name: 'look', arguments: { n } })) }
+    const steps = [looking({ n: 2 }), both, both]
+    const { events, results: shown } = await run([...steps, 'ok'], [answering(['nothing'])], {
+      repeats: { warn: 2 },
+      stagnation: Number.POSITIVE_INFINITY,
+    })
+    const warned = events.flatMap((event) => (event.type === 'limit.warned' ? event.warning.text : []))
+    const notes = shown.slice(3).map((content) => content.split('\n\n')[1])
+    expect(warned.slice(1)).toEqual([notes[1], notes[0]])
+    expect(notes[0]).not.toBe(notes[1])
+  })
+
   it('is answered with the result and a warning the second time, and concludes the third time', async () => {
     const ran = await run([...times(3), 'closing'], [answering(['nothing'])])
     expect(ran.results[0]).toBe('nothing')

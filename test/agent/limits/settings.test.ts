@@ -3,7 +3,7 @@ import { createAgent, memoryJournal } from '../../../src/index.ts'
 import { resolveSettings } from '../../../src/machines/index.ts'
 import { type ScriptedStep, scriptedModel } from '../../../src/testing/index.ts'
 import { journalOf } from '../../support/journals.ts'
-import { expectDone } from '../../support/outcome.ts'
+import { expectDone, rejectionOf } from '../../support/outcome.ts'
 import { countingAdd } from '../../support/tools.ts'
 
 const laddersOf = (limits: object) => resolveSettings({ limits }).limits
@@ -100,5 +100,27 @@ describe('the thresholds of a limit', () => {
     expect(model.requests[0]?.messages.at(-1)?.content).toContain(
       'This was model call number 1, and few are left',
     )
+  })
+})
+
+describe('limits that are null', () => {
+  it.each([[null], [{ steps: null }], [{ repeats: { conclude: null } }]])(
+    'are refused, for an agent and for one run: %j',
+    async (limits) => {
+      const model = scriptedModel([])
+      const expected = expect.objectContaining({
+        name: 'MisuseError',
+        code: 'invalid_limit',
+        message: expect.stringMatching(/null.*Infinity/),
+      })
+      expect(() => createAgent({ model, limits: limits as never })).toThrow(expected)
+      const run = createAgent({ model }).run({ messages: 'go', limits: limits as never })
+      expect(await rejectionOf(run)).toEqual(expected)
+    },
+  )
+
+  it('switch a limit off where they come from JSON, which writes Infinity so', () => {
+    const written = JSON.parse(JSON.stringify({ steps: Number.POSITIVE_INFINITY }))
+    expect(laddersOf(written).steps).toEqual({})
   })
 })

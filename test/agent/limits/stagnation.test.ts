@@ -69,7 +69,7 @@ describe('steps that bring nothing new', () => {
   it('are found in Chinese', async () => {
     const text =
       '北京市今天白天晴转多云，最高气温二十六度，偏南风二到三级，夜间多云，最低气温十五度，空气质量良好，适合户外活动。'
-    const search = tool('search', (n) => `${text}（第${n}次查询）`)
+    const search = tool('search', (n) => `${text}（第${n + 100}次查询）`)
     expect((await run([...calls('search', 4), 'closing'], [search])).outcome.stoppedBy?.limit).toBe(
       'stagnation',
     )
@@ -112,6 +112,79 @@ describe('steps that bring nothing new', () => {
       [tool('grep', () => matches), tool('search', () => matches)],
     )
     expect(outcome.stoppedBy?.limit).toBe('stagnation')
+  })
+})
+
+describe('results that share most of their words', () => {
+  /** A tool that answers about a thing, and questions about several. */
+  const about = (answer: (topic: string) => unknown): Tool =>
+    defineTool({
+      name: 'look',
+      description: 'Answers about something.',
+      input: z.object({ topic: z.string() }),
+      run: ({ topic }) => answer(topic),
+    })
+  const questions = (...topics: string[]): ScriptedReply[] =>
+    topics.map((topic) => ({ calls: [{ name: 'look', arguments: { topic } }] }))
+  const cities = ['Paris', 'Rome', 'Oslo', 'Bern', 'Wien', 'Bonn']
+  const endingAfter = async (topics: readonly string[], answer: (topic: string) => unknown) =>
+    (await run([...questions(...topics), 'answer'], [about(answer)])).outcome.stoppedBy?.limit
+
+  it('are news where each is about what its own call asked for: reports of one form', async () => {
+    const report = (city: string): string =>
+      `Current weather report for ${city}. Temperature: ${city.charCodeAt(0)} degrees Celsius. Source: national weather ` +
+      'service. Data is provided as is and without warranty of any kind; for aviation or marine use consult the official ' +
+      'bulletins. Next update in one hour.'
+    expect(await endingAfter(cities, report)).toBeUndefined()
+  })
+
+  it('are news where each is about what its own call asked for: in Chinese', async () => {
+    const text =
+      '今天天气晴朗，气温二十五度，空气质量良好，适合户外活动，请注意防晒并及时补充水分，晚间可能有阵雨，出门请带伞。'
+    const places = ['北京', '上海', '广州', '深圳', '成都', '杭州']
+    expect(await endingAfter(places, (city) => `${city}${text}`)).toBeUndefined()
+  })
+
+  it('are news where each is about what its own call asked for: records', async () => {
+    const order = (id: string) => ({
+      id,
+      ...Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`key${i}`, `v${i}`])),
+    })
+    expect(await endingAfter(['101', '102', '103', '104', '105', '106'], order)).toBeUndefined()
+  })
+
+  it('are no news where only the time differs', async () => {
+    let now = 1000
+    const search = (): string => `took ${now++} ms: ${words(0, 60)}`
+    expect(await endingAfter(['limits', 'limit', 'a limit', 'all limits'], search)).toBe('stagnation')
+  })
+
+  it('are no news where what the call asked for was there before', async () => {
+    let now = 1000
+    const search = (): string => `${words(0, 60)}, at ${now++}`
+    expect(await endingAfter(['word1', 'word2', 'word3', 'word4'], search)).toBe('stagnation')
+  })
+
+  it('are no news where they are long and only repeat the question', async () => {
+    const outcomeOf = (count: number) =>
+      endingAfter(['one', 'two', 'three', 'four'], (query) => `${words(0, count - 2)} for ${query}`)
+    expect(await outcomeOf(200)).toBeUndefined()
+    expect(await outcomeOf(201)).toBe('stagnation')
+  })
+
+  it('are no news where they are errors', async () => {
+    const failing = (topic: string): never => {
+      throw new Error(`${topic}: ${words(0, 60)}`)
+    }
+    const limits = { errorStreak: Number.POSITIVE_INFINITY }
+    const { outcome } = await run([...questions('a', 'b', 'c', 'd'), 'closing'], [about(failing)], limits)
+    expect(outcome.stoppedBy?.limit).toBe('stagnation')
+  })
+
+  it('are no news where nothing but the names of arguments is new', async () => {
+    let now = 1000
+    const search = (): string => `${words(0, 60)} topic ${now++}`
+    expect(await endingAfter(['w', 'x', 'y', 'z'], search)).toBe('stagnation')
   })
 })
 

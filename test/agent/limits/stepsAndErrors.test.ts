@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { createAgent, defineTool, ModelError } from '../../../src/index.ts'
+import { type AgentEvent, createAgent, defineTool, type Message, ModelError } from '../../../src/index.ts'
 import { type ScriptedStep, scriptedModel } from '../../../src/testing/index.ts'
 import { expectAborted, expectDone, expectSendable } from '../../support/outcome.ts'
 import { countingAdd, throwing } from '../../support/tools.ts'
@@ -193,6 +193,35 @@ describe('the limit of errors in a row', () => {
     )
     expect(outcome.stoppedBy).toBeUndefined()
     expect(outcome.toolCalls).toEqual({ total: 1, failed: 1 })
+  })
+
+  it('leaves calls that were cut off to the limit of malformed replies, however many they were', async () => {
+    const cutOff: ScriptedStep = {
+      calls: Array.from({ length: 3 }, (_, a) => ({ name: 'add', arguments: { a, b: 2 } })),
+      finish: 'length',
+    }
+    const model = scriptedModel([cutOff, adding, 'fine'])
+    const outcome = expectDone(await createAgent({ model, tools: tools() }).run('go'))
+    expect(outcome.stoppedBy).toBeUndefined()
+    expect(outcome.output).toBe('fine')
+  })
+
+  it('warns still where the provider finds the conversation too long, and room is made', async () => {
+    const tooLong = new ModelError('context_too_long', 'too long', { retryable: false })
+    const model = scriptedModel([failing, tooLong, 'fine'])
+    const events: AgentEvent[] = []
+    const agent = createAgent({ model, tools: tools(), limits: { errorStreak: { warn: 1 } } })
+    const earlier = Array.from({ length: 20 }, (): Message[] => [
+      { role: 'user', content: 'And then?' },
+      { role: 'assistant', content: 'word '.repeat(100) },
+    ]).flat()
+    const history: Message[] = [...earlier, { role: 'user', content: 'go' }]
+    const outcome = await agent.run(history, { onEvent: (event) => events.push(event) })
+    expect(expectDone(outcome).output).toBe('fine')
+    const notes = model.requests.map(({ messages }) => messages.at(-1)?.content)
+    expect(notes[1]).toContain('fail')
+    expect(notes[2]).toBe(notes[1])
+    expect(events.filter(({ type }) => type === 'limit.warned')).toHaveLength(1)
   })
 
   it('runs no tool after it has fired', async () => {

@@ -30,7 +30,7 @@ describe('the shingles of a text', () => {
   it('of a text with letters of any script are words', () => {
     expect(shinglesOf('Погода в Москве сегодня', 0).words).toBe(4)
     expect(shinglesOf('오늘 서울 날씨', 0).words).toBe(3)
-    expect(shinglesOf('  ,.;  ', 0)).toEqual({ words: 0, sample: new Set() })
+    expect(shinglesOf('  ,.;  ', 0)).toEqual({ words: 0, sample: new Set(), naming: new Set() })
   })
 
   it('of a huge text are those of its beginning', () => {
