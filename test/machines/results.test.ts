@@ -56,13 +56,16 @@ describe('the limits on what calls bring do what the model says', { timeout: 120
       for (const b of everyCall) for (const c of everyCall) await follow([[a], [b], [c]])
   })
 
-  it('for every sequence of five steps of the same two tools that may repeat, and either result', async () => {
-    const few = everyCall.filter(
-      ({ name, brings }) => name !== 'poll' && (brings === 'stale' || brings === 'fresh'),
-    )
-    for (const a of few)
-      for (const b of few)
-        for (const c of few) for (const d of few) for (const e of few) await follow([[a], [b], [c], [d], [e]])
+  it('for every sequence of five steps of a few calls', async () => {
+    const few: readonly SpecCall[] = [
+      { name: 'search', brings: 'stale' },
+      { name: 'search', brings: 'fresh' },
+      { name: 'read', brings: 'stale' },
+      { name: 'poll', brings: 'stale' },
+    ]
+    const sequences = (length: number): SpecCall[][] =>
+      length === 0 ? [[]] : sequences(length - 1).flatMap((before) => few.map((call) => [...before, call]))
+    for (const calls of sequences(5)) await follow(calls.map((call) => [call]))
   })
 
   it('for long runs with calls in parallel', async () => {

@@ -67,7 +67,8 @@ export class GrowingMap<Value> {
   }
 
   #extensible(): Log<Value> {
-    if (this.#log.keys.length === this.length) return this.#log
+    // The empty map is shared by all runs: what is set in it must not stay with it.
+    if (this.length > 0 && this.#log.keys.length === this.length) return this.#log
     const log = new Log<Value>()
     for (let i = 0; i < this.length; i++) log.push(this.#log.keys[i] as number, this.#log.values[i] as Value)
     return log

@@ -78,7 +78,7 @@ export function look(before: Seen, calls: readonly OpenCall[]): StepNews {
     const text = readText(call, answer, sketch)
     const isSeen = text !== undefined && (results.has(result) || isSimilar(text, sketch))
     if (text !== undefined) {
-      results = results.set(result, true)
+      if (!results.has(result)) results = results.set(result, true)
       sketch = sketch.with(text)
     }
     // A call that was made before says by itself whether it brings news: polling brings the same text with one number

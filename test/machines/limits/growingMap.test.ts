@@ -23,6 +23,17 @@ describe('a growing map', () => {
     )
   })
 
+  it('that is empty keeps nothing of what is set in it', () => {
+    const empty = GrowingMap.empty<object>()
+    const filled = empty.set(1, {}).set(2, {})
+    expect(filled.length).toBe(2)
+    expect(empty.get(1)).toBeUndefined()
+    // What follows from an empty map has a log of its own: it does not copy what others set.
+    const other = empty.set(3, {})
+    expect(other.keys()).toEqual([3])
+    expect(filled.keys()).toEqual([1, 2])
+  })
+
   it('sets several keys at once, and tells its keys in their order', () => {
     const map = GrowingMap.empty<true>().setAll([3, 1], true).set(2, true)
     expect(map.keys()).toEqual([3, 1, 2])
