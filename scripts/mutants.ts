@@ -32,7 +32,7 @@ const changes: readonly (readonly [file: string, from: string, to: string])[] = 
   [machines('reducers'), 'if (isRefused(next)) return { ...received, calls: [] }', ''],
   [machines('reducers'), 'sent: []', 'sent'],
   [machines('reducers'), 'verdict === undefined ? withUnheard(context.warnings, warnings) : []', 'warnings'],
-  [machines('reducers'), 'isClosing: true', 'isClosing: false'],
+  [machines('reducers'), 'closings: context.closings + 1', 'closings: 0'],
   [machines('reducers'), 'limitConcludes(context) ? context.verdict :', ''],
   [
     machines('openCalls'),
@@ -82,7 +82,7 @@ const changes: readonly (readonly [file: string, from: string, to: string])[] = 
   [limits('budget'), '2 * nextInput + 3 * nextOutput', 'nextInput'],
   [limits('nextCall'), ', budget * ANSWER_RESERVE_SHARE', ''],
   [limits('nextCall'), 'spend(ANSWER_RESERVE), ', ''],
-  [limits('nextCall'), 'tokens += estimateTokens(message.content)', ''],
+  [limits('nextCall'), 'tokens += estimateTokens(content)', ''],
 ]
 
 const chart = machines('agentMachine')
