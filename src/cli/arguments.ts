@@ -138,7 +138,10 @@ function optionsOfOthers(values: Values, command: string | undefined): readonly 
   return owned.filter((option) => values[option] !== undefined && OWNERS[option] !== command)
 }
 
-/** A command has exactly its own number of words; more or fewer are a question. */
+/**
+ * A command has exactly its own number of words. More or fewer are a question, such as "show me the way", unless they can
+ * only be meant as a command.
+ */
 function journalCommand(
   [name, ...ids]: readonly string[],
   values: Values,
@@ -152,6 +155,9 @@ function journalCommand(
       status: status(values.status),
       limit: wholeNumber('--limit', values.limit) ?? 20,
     }
+  }
+  if (isMeantAsCommand(name, ids)) {
+    throw new MisuseError('usage', `${name} needs ${WORDS_OF[name]}: see loopchart --help.`)
   }
   if (runId === undefined || more.length > 0) return undefined
   if (name === 'diff' && other !== undefined) return { name, ...options, runIds: [runId, other] }
@@ -253,4 +259,22 @@ function wholeNumber(option: string, value: string | undefined): number | undefi
   if (value === undefined) return undefined
   if (/^[1-9]\d{0,5}$/.test(value)) return Number(value)
   throw new MisuseError('usage', `${option} needs a whole number of at least 1, not "${value}".`)
+}
+
+const WORDS_OF = {
+  show: 'the id of one run',
+  replay: 'the id of one run',
+  resume: 'the id of one run',
+  fork: 'the id of one run',
+  diff: 'the ids of two runs',
+} as const
+
+/** How the ids of runs look, or their beginnings. */
+const ID = /^[0-9a-f]{4,}(-[0-9a-f]*)*$/i
+
+/** Whether words of a wrong number can be nothing but a command: it stands alone, or what follows are ids. */
+function isMeantAsCommand(name: string | undefined, ids: readonly string[]): name is keyof typeof WORDS_OF {
+  if (name === undefined || !Object.hasOwn(WORDS_OF, name)) return false
+  if (ids.length === (name === 'diff' ? 2 : 1)) return false
+  return ids[0] === undefined || ID.test(ids[0])
 }

@@ -109,6 +109,8 @@ export async function execute<Output>(
     observe?.({ type: 'run.started', resumed: run.resumed, state: stateOf(run.fold.snapshot) })
     const { historyNotes: notes } = run.fold.snapshot.context
     if (notes.length > 0 && !run.resumed) observe?.({ type: 'history.repaired', notes })
+    const { verdict } = run.fold.snapshot.context
+    if (verdict !== undefined && !run.resumed) observe?.({ type: 'limit.reached', verdict })
     inbox?.open((event) => host.tell(event))
     const ending = await driver.drive(withCancellation(run.from, signals))
     inbox?.close()

@@ -11,16 +11,18 @@ export class Inbox {
   #hasEnded = false
 
   /**
-   * Resolves once the message is part of the run, and rejects where the run ends before that.
-   *
-   * @throws LoopchartError `run_ended`, at once, where it has ended.
+   * Resolves once the message is part of the run, and rejects with `run_ended` where the run has ended or ends before
+   * that.
    */
   send(message: UserMessage): Promise<void> {
-    if (this.#hasEnded) throw ended()
     const event: SentEvent = { type: 'sent', message }
     const taken = Promise.withResolvers<void>()
     // Who does not await it has not asked to be told.
     taken.promise.catch(() => {})
+    if (this.#hasEnded) {
+      taken.reject(ended())
+      return taken.promise
+    }
     this.#waiting.set(event, taken)
     this.#deliver?.(event)
     return taken.promise

@@ -361,7 +361,10 @@ describe('a budget of tokens', () => {
   it('is judged before the first call', async () => {
     const model = scriptedModel([])
     const agent = createAgent({ model, limits: { tokens: 100 } })
-    const outcome = expectAborted(await agent.run('a long question '.repeat(500)))
+    const run = agent.stream('a long question '.repeat(500))
+    const events = await eventsOf(run)
+    expect(events.map(({ type }) => type)).toEqual(['run.started', 'limit.reached', 'run.finished'])
+    const outcome = expectAborted(await run.outcome)
     expect(outcome).toMatchObject({ reason: 'limit', stoppedBy: { limit: 'tokens' } })
     expect(model.requests).toHaveLength(0)
   })

@@ -178,16 +178,14 @@ describe('a message is refused', () => {
   it('once the run has ended', async () => {
     const run = createAgent({ model: scriptedModel(['ok']) }).stream('go')
     await run.outcome
-    expect(() => run.send('late')).toThrow(
-      expect.objectContaining({ name: 'LoopchartError', code: 'run_ended' }),
-    )
+    expect(await rejectionOf(run.send('late'))).toMatchObject({ name: 'LoopchartError', code: 'run_ended' })
   })
 
   it('once the run waits for a person', async () => {
     const tools = [{ ...countingAdd(), needsApproval: true }]
     const run = createAgent({ model: scriptedModel([adding]), tools }).stream('go')
     expect((await run.outcome).status).toBe('waiting')
-    expect(() => run.send('late')).toThrow(expect.objectContaining({ code: 'run_ended' }))
+    expect(await rejectionOf(run.send('late'))).toMatchObject({ code: 'run_ended' })
   })
 
   it('where the run ends before it is taken', async () => {

@@ -180,6 +180,19 @@ describe('loopchart --journal', () => {
 
 describe('the words of the command line', () => {
   it.each([
+    ['show'],
+    ['resume'],
+    ['fork'],
+    ['diff'],
+    ['diff', '4e1f'],
+    ['show', '4e1f', 'x'],
+    ['replay', '4e1fab00-12', 'b'],
+  ])('that can only be a command with a word too few or too many are refused: %j %j %j', async (...words) => {
+    const said = await loopchart(words.filter((word) => word !== undefined))
+    expect(said).toMatchObject({ code: 2, stderr: expect.stringMatching(/needs the ids? of/) })
+  })
+
+  it.each([
     [['runs'], { name: 'runs', limit: 20, journal: '.loopchart/runs.db' }],
     [['runs', '--status', 'waiting', '--limit', '3'], { name: 'runs', status: 'waiting', limit: 3 }],
     [['show', 'x', '--journal', 'a.db'], { name: 'show', runId: 'x', journal: 'a.db' }],

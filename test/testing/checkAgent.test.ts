@@ -151,6 +151,11 @@ describe('checkAgent', () => {
     expect(String(report)).toContain('the shortest paths of up to 3 choices')
   })
 
+  it('takes a conversation that is too long in the end for what it is', async () => {
+    const agent = agentWith({ tools: [countingAdd(), pay], memory: turns(4) })
+    await checkAgent(agent, { path: 'call unknown, too long, call add + pay, approve, ok, ok' })
+  })
+
   it('reaches every edge of the chart that a run can take', async () => {
     const options = { tools: [countingAdd(), pay], memory: compacting }
     const failing = { ...compacting, compact: () => Promise.reject(new Error('no')) }

@@ -49,10 +49,12 @@ function judgeOutcome<Output>(play: Play<Output>, settings: RunSettings): void {
   }
 }
 
-/** What the model must have done last for each reason to abort that comes from it. */
+/**
+ * What the model must have done last for each reason to abort that comes from it. A context is exhausted some time after
+ * the model has found it too long, or by the agent's own memory.
+ */
 const causes: Readonly<Partial<Record<Aborted['reason'], readonly string[]>>> = {
   model_error: ['busy', 'failure', 'hang'],
-  context_exhausted: ['too long'],
   content_filter: ['refusal'],
   empty_response: ['empty'],
   truncated_response: ['cut off', 'cut-off call'],
