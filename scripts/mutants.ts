@@ -47,7 +47,7 @@ const changes: readonly (readonly [file: string, from: string, to: string])[] = 
   [machines('openCalls'), "'truncated', 'limit_reached', 'denied'", "'truncated', 'denied'"],
   [machines('openCalls'), "'truncated', 'limit_reached', 'denied'", "'truncated', 'limit_reached'"],
   [machines('openCalls'), 'answer === undefined ? started === true :', 'answer === undefined ? true :'],
-  [machines('agentMachine'), 'CANCEL: { target', 'IGNORED: { target'],
+  [machines('agentMachine'), 'CANCEL: {', 'IGNORED: {'],
   [machines('agentMachine'), 'SEND: { actions', 'IGNORED: { actions'],
   [machines('agentMachine'), "target: 'calling', actions: 'beginNextAttempt'", "target: 'calling'"],
   [machines('agentMachine'), "exit: 'stopTools',", ''],
