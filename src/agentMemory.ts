@@ -1,4 +1,4 @@
-import { messageOf } from './errors.ts'
+import { LoopchartError, messageOf } from './errors.ts'
 import type { AgentContext } from './machines/context.ts'
 import type { CallModelInput, CompactInput, Compaction, CountedTokens, Spent } from './machines/effects.ts'
 import type { MemoryState } from './machines/memoryState.ts'
@@ -63,7 +63,7 @@ export class AgentMemory {
     const around = [...(system === undefined ? [] : [system]), ...last]
     const beside = new CountedBeside(around, specs, this.#parts.tokenCounter)
     const facts = this.#facts(told, beside)
-    const shown = this.#parts.memory.view(told.transcript.toArray(), told.memory.state, facts)
+    const shown = this.#view(told, facts)
     const messages = [...(system === undefined ? [] : [system]), ...shown, ...last]
     if (!beside.wasCounted) return { messages }
     return { messages, counted: { total: beside.count() + tokensOf(shown, facts), beside: beside.count() } }
@@ -88,6 +88,16 @@ export class AgentMemory {
       return answer === true
     } catch {
       return false
+    }
+  }
+
+  /** What the memory shows. What it throws is told as its own, not as the model's. */
+  #view({ transcript, memory }: Told, facts: MemoryFacts): readonly Message[] {
+    try {
+      return this.#parts.memory.view(transcript.toArray(), memory.state, facts)
+    } catch (thrown) {
+      if (thrown instanceof LoopchartError) throw thrown
+      throw new LoopchartError('memory_failed', `The memory threw: ${messageOf(thrown)}`, { cause: thrown })
     }
   }
 

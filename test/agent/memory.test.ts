@@ -336,6 +336,19 @@ it('goes on in another run with outcome.memory, and refuses what is none', async
   })
 })
 
+it('a memory that throws is named as what failed', async () => {
+  const broken: Memory = {
+    view: () => {
+      throw new Error('boom')
+    },
+  }
+  const outcome = expectAborted(await createAgent({ model: scriptedModel([]), memory: broken }).run('go'))
+  expect(outcome).toMatchObject({
+    error: { code: 'memory_failed' },
+    message: expect.stringMatching(/memory threw: boom/),
+  })
+})
+
 describe('a budget of tokens', () => {
   const costly = (inputTokens: number) =>
     summary({
