@@ -6,7 +6,7 @@ import type { SqliteStore } from '../sqlite/index.ts'
 /** Opens the file that is to keep runs; it is made where there is none. */
 export async function openStore(path: string): Promise<SqliteStore> {
   // Loaded where it is needed: on the oldest Node it announces itself as experimental.
-  const { sqliteStore } = await import('../sqlite/index.ts')
+  const { sqliteStore } = await withoutWarning(() => import('../sqlite/index.ts'))
   return sqliteStore({ path })
 }
 
@@ -54,4 +54,17 @@ async function* allRuns(journal: Journal): AsyncGenerator<RunSummary> {
     yield* page
     before = page.at(-1)
   } while (before !== undefined)
+}
+
+/** Node 22 warns whoever loads its SQLite. Users of a command can do nothing about that. */
+async function withoutWarning<Module>(load: () => Promise<Module>): Promise<Module> {
+  const emit = process.emitWarning
+  process.emitWarning = (...args: unknown[]): void => {
+    if (!/^SQLite is an experimental feature/.test(String(args[0]))) Reflect.apply(emit, process, args)
+  }
+  try {
+    return await load()
+  } finally {
+    process.emitWarning = emit
+  }
 }
