@@ -229,7 +229,9 @@ This path alone: checkAgent(agent, { path: 'call add, ok' }), with the other opt
     }
     const failure = await failureOf(throwing)
     expect(failure).toMatchObject({ promise: 'explained' })
-    expect(failure.message).toContain('"model_error": The model call failed: The memory threw: too much for me')
+    expect(failure.message).toContain(
+      '"model_error": The model call failed: The memory threw: too much for me',
+    )
   })
 
   it('a memory shows something else after a crash', async () => {
