@@ -4,7 +4,7 @@ import type { CallModelInput, CompactInput, Compaction, CountedTokens, Spent } f
 import type { MemoryState } from './machines/memoryState.ts'
 import type { Compacted, Memory } from './memory/memory.ts'
 import { type Beside, type MemoryFacts, messageCounterOf } from './memory/memoryFacts.ts'
-import { REQUEST_OVERHEAD } from './memory/tokens/messageCounter.ts'
+import { type MessageCounter, REQUEST_OVERHEAD } from './memory/tokens/messageCounter.ts'
 import type { TokenCounter } from './memory/tokens/tokenCounter.ts'
 import { soundUsage } from './messages/soundReply.ts'
 import type { Transcript } from './messages/transcript.ts'
@@ -45,10 +45,12 @@ const MODELS_ASKED = 4
 /** An agent's memory together with what it has to know of the agent. */
 export class AgentMemory {
   readonly #parts: AgentMemoryParts
+  readonly #counter: MessageCounter
   #system: { readonly given: string | undefined; readonly message: SystemMessage | undefined } | undefined
 
   constructor(parts: AgentMemoryParts) {
     this.#parts = parts
+    this.#counter = messageCounterOf(parts.tokenCounter)
   }
 
   /** Whether there is anything to be done about a conversation that is too long. */
@@ -61,12 +63,15 @@ export class AgentMemory {
     const system = this.#systemMessage(told.instructions)
     const last: readonly Message[] = note === undefined ? [] : [{ role: 'user', content: note }]
     const around = [...(system === undefined ? [] : [system]), ...last]
-    const beside = new CountedBeside(around, specs, this.#parts.tokenCounter)
+    const beside = new CountedBeside(around, specs, this.#counter)
     const facts = this.#facts(told, beside)
     const shown = this.#view(told, facts)
     const messages = [...(system === undefined ? [] : [system]), ...shown, ...last]
     if (!beside.wasCounted) return { messages }
-    return { messages, counted: { total: beside.count() + tokensOf(shown, facts), beside: beside.count() } }
+    return {
+      messages,
+      counted: { total: beside.count() + this.#counter.countAll(shown), beside: beside.count() },
+    }
   }
 
   /**
@@ -113,7 +118,7 @@ export class AgentMemory {
     const sent =
       'tokens' in sizeBefore
         ? sizeBefore.tokens
-        : before.beside.count() + tokensOf(input.transcript.toArray(), before)
+        : before.beside.count() + this.#counter.countAll(input.transcript.toArray())
     const tokensBefore = Math.ceil(sent * held.calibration)
     // What is sent beside the conversation cannot be given up.
     const ceiling = tooLong ? Math.floor((sent - before.beside.count()) * GIVEN_UP) : held.ceiling
@@ -184,7 +189,7 @@ export class AgentMemory {
   ): { readonly tokens: number } | { readonly exhausted: string } {
     try {
       const shown = this.#parts.memory.view(transcript.toArray(), state, facts)
-      return { tokens: facts.beside.count() + tokensOf(shown, facts) }
+      return { tokens: facts.beside.count() + this.#counter.countAll(shown) }
     } catch (thrown) {
       return { exhausted: messageOf(thrown) }
     }
@@ -196,15 +201,15 @@ export class AgentMemory {
     if (beside !== undefined) return this.#facts(told, { count: () => beside, atMost: () => beside })
     const system = this.#systemMessage(told.instructions)
     const around = system === undefined ? [] : [system]
-    return this.#facts(told, new CountedBeside(around, this.#parts.tools(), this.#parts.tokenCounter))
+    return this.#facts(told, new CountedBeside(around, this.#parts.tools(), this.#counter))
   }
 
   #facts(
     { transcript, memory }: { transcript: Transcript; memory: MemoryState },
     beside: Beside,
   ): MemoryFacts {
-    const { model, tokenCounter } = this.#parts
-    const counter = messageCounterOf(tokenCounter)
+    const { model } = this.#parts
+    const counter = this.#counter
     return {
       modelId: model.id,
       contextWindow: model.contextWindow,
@@ -212,7 +217,7 @@ export class AgentMemory {
       beside,
       calibration: memory.calibration,
       ceiling: memory.ceiling ?? Number.POSITIVE_INFINITY,
-      wholeAtMost: () => transcript.sum(measureOf(counter)),
+      wholeAtMost: () => transcript.sum(counter.atMost),
     }
   }
 
@@ -231,10 +236,10 @@ export class AgentMemory {
 class CountedBeside implements Beside {
   readonly #messages: readonly Message[]
   readonly #specs: readonly ToolSpec[]
-  readonly #counter: TokenCounter
+  readonly #counter: MessageCounter
   #count: number | undefined
 
-  constructor(messages: readonly Message[], specs: readonly ToolSpec[], counter: TokenCounter) {
+  constructor(messages: readonly Message[], specs: readonly ToolSpec[], counter: MessageCounter) {
     this.#messages = messages
     this.#specs = specs
     this.#counter = counter
@@ -245,16 +250,13 @@ class CountedBeside implements Beside {
   }
 
   count(): number {
-    const counter = messageCounterOf(this.#counter)
     this.#count ??=
-      REQUEST_OVERHEAD +
-      counter.tools(this.#specs) +
-      this.#messages.reduce((sum, message) => sum + counter.count(message), 0)
+      REQUEST_OVERHEAD + this.#counter.tools(this.#specs) + this.#counter.countAll(this.#messages)
     return this.#count
   }
 
   atMost(): number {
-    const counter = messageCounterOf(this.#counter)
+    const counter = this.#counter
     return (
       REQUEST_OVERHEAD +
       counter.toolsAtMost(this.#specs) +
@@ -273,10 +275,6 @@ function stillTooLong(tooLong: boolean, before: number, after: number): string |
   )
 }
 
-function tokensOf(messages: readonly Message[], { counter }: MemoryFacts): number {
-  return messages.reduce((sum, message) => sum + counter.count(message), 0)
-}
-
 /** What a memory of the user's own says it spent, as far as that can be added up. */
 function soundSpent(spent: readonly Spent[] = []): readonly Spent[] {
   return spent.map(({ model, usage }) => ({ model: String(model), usage: soundUsage(usage) }))
@@ -284,14 +282,4 @@ function soundSpent(spent: readonly Spent[] = []): readonly Spent[] {
 
 function plain(state: unknown): unknown {
   return state === undefined ? undefined : JSON.parse(JSON.stringify(state))
-}
-
-type Counter = MemoryFacts['counter']
-const measures = new WeakMap<Counter, (message: Message) => number>()
-
-/** The same function for the same counter: a transcript keeps the sums of a measure. */
-function measureOf(counter: Counter): (message: Message) => number {
-  const measure = measures.get(counter) ?? ((message: Message): number => counter.atMost(message))
-  measures.set(counter, measure)
-  return measure
 }

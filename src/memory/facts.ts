@@ -1,7 +1,7 @@
 import { MisuseError } from '../errors.ts'
 import { headOf } from '../messages/plainCut.ts'
 import { type ReadResult, readJson } from '../messages/readJson.ts'
-import type { Message, UserMessage } from '../messages/types.ts'
+import type { UserMessage } from '../messages/types.ts'
 import type { Model } from '../models/model.ts'
 import { checkCount, checkModel } from './checks.ts'
 import { digest, textOfMessages } from './digest.ts'
@@ -81,7 +81,7 @@ export function facts({
       if (start <= state.upTo) return false
       const leaving = messagesLeaving(view.transcript, state.upTo, start)
       if (leaving.length === 0) return false
-      return batch === 0 || sizeOf(leaving, known.counter) >= batch
+      return batch === 0 || known.counter.countAll(leaving) >= batch
     },
     async compact(view, given, io) {
       const state = stateOf(given)
@@ -110,10 +110,6 @@ export function facts({
       }
     },
   })
-}
-
-function sizeOf(messages: readonly Message[], counter: MessageCounter): number {
-  return messages.reduce((sum, message) => sum + counter.count(message), 0)
 }
 
 type Fact = readonly [key: string, value: string]

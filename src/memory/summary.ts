@@ -148,8 +148,7 @@ async function summarise(
 ): Promise<Compacted> {
   const old = before?.text ?? ''
   const { counter } = io
-  const replaced =
-    counter.counter.count(old) + leaving.reduce((sum, message) => sum + counter.count(message), 0)
+  const replaced = counter.counter.count(old) + counter.countAll(leaving)
   const { spent, ...digested } = await digest(
     {
       model,

@@ -28,7 +28,7 @@ export class ContextExhaustedError extends LoopchartError {
 export function trim(view: View, facts: MemoryFacts): View {
   if (fits(view, facts)) return view
   const room = roomFor(view.limit, facts)
-  const behind = sum(view.background, (message) => facts.counter.count(message))
+  const behind = facts.counter.countAll(view.background)
   const fitted =
     newestThatFit(view, room - behind, facts) ??
     // What is known of the past gives way to what is asked now.
@@ -68,7 +68,7 @@ export function roomFor(limit: number, { calibration, beside, ceiling }: MemoryF
 /** Adds up from the newest message on, and only until it is clear. */
 function isWithin(view: View, room: number, { counter }: MemoryFacts): boolean {
   const { request, start, transcript } = view
-  let left = room - sum(view.background, (message) => counter.count(message))
+  let left = room - counter.countAll(view.background)
   if (request !== undefined) left -= counter.count(view.at(request) as Message)
   for (let i = transcript.length - 1; i >= start && left >= 0; i--)
     left -= counter.count(view.at(i) as Message)
@@ -136,8 +136,4 @@ function exchangeSize(view: View, { start, end }: Exchange, { counter }: MemoryF
   let size = 0
   for (let i = start; i < end; i++) size += counter.count(view.at(i) as Message)
   return size
-}
-
-function sum(messages: readonly Message[], sizeOf: (message: Message) => number): number {
-  return messages.reduce((total, message) => total + sizeOf(message), 0)
 }

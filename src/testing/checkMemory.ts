@@ -190,7 +190,7 @@ class Conversation {
 
   #sizeOf(messages: readonly Message[]): number {
     const counter = messageCounterOf(this.#counter)
-    return messages.reduce((sum, message) => sum + counter.count(message), this.#besideTokens())
+    return this.#besideTokens() + counter.countAll(messages)
   }
 
   #besideTokens(): number {

@@ -36,7 +36,7 @@ export function hiddenBy(thrown: unknown): string {
 }
 
 /** The built-in class of an object, `Object` for most others. Known across realms, as `instanceof` does not. */
-export function tagOf(value: unknown): string {
+function tagOf(value: unknown): string {
   return Object.prototype.toString.call(value).slice(8, -1)
 }
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  type CompactIO,
   clearOldToolResults,
   compose,
   defaultMemory,
@@ -18,7 +17,7 @@ import {
 } from '../../src/index.ts'
 import { messageCounterOf } from '../../src/memory/memoryFacts.ts'
 import { checkMemory, scriptedModel } from '../../src/testing/index.ts'
-import { exchange, says, spyingCounter, user } from './support.ts'
+import { exchange, ioFor, roomMade, says, spyingCounter, user } from './support.ts'
 
 /** Every strategy, and compositions of them, as a function of the budget. */
 const budgeted: readonly (readonly [string, (tokens: number) => StrategyMemory])[] = [
@@ -93,16 +92,7 @@ describe('any conversation', () => {
         const counter = spyingCounter()
         const known = memoryFacts(transcript, { tokenCounter: counter })
         const memory = make(budget)
-        let state: unknown
-        if (memory.needsCompaction?.(transcript, state, known) === true) {
-          const io: CompactIO = {
-            ...known,
-            signal: new AbortController().signal,
-            timeoutMs: 60_000,
-            agentModel: answersAll,
-          }
-          state = (await memory.compact?.(transcript, state, io))?.state
-        }
+        const state = await roomMade(memory, transcript, undefined, ioFor(known, answersAll))
         let view: readonly Message[]
         try {
           view = memory.view(transcript, state, known)
@@ -133,15 +123,7 @@ describe('counting is linear', () => {
     for (let step = 0; step < 1000; step++) {
       transcript.push(...exchange(`s${step}`, `result ${step} ${'x'.repeat(step % 50)}`))
       const known = memoryFacts(transcript, { tokenCounter: counter })
-      if (memory.needsCompaction?.(transcript, state, known) === true) {
-        const io: CompactIO = {
-          ...known,
-          signal: new AbortController().signal,
-          timeoutMs: 60_000,
-          agentModel: answersAll,
-        }
-        state = (await memory.compact?.(transcript, state, io))?.state
-      }
+      state = await roomMade(memory, transcript, state, ioFor(known, answersAll))
       shownMessages += memory.view(transcript, state, known).length
     }
     const contents = transcript.map(({ content }) => content).filter((content) => typeof content === 'string')

@@ -1,4 +1,12 @@
-import type { Message, TokenCounter, ToolCall } from '../../src/index.ts'
+import type {
+  CompactIO,
+  Memory,
+  MemoryFacts,
+  Message,
+  Model,
+  TokenCounter,
+  ToolCall,
+} from '../../src/index.ts'
 
 /** One token for each character: sums that can be done in the head. */
 export const characters: TokenCounter = { count: (text) => text.length }
@@ -36,4 +44,20 @@ export function exchange(id: string, ...results: readonly string[]): readonly Me
 /** Who speaks, in order, with the beginning of what is said. */
 export function outline(messages: readonly Message[], length = 20): readonly string[] {
   return messages.map((message) => `${message.role}: ${String(message.content).slice(0, length)}`)
+}
+
+/** What a memory compacts with outside of a run. */
+export function ioFor(known: MemoryFacts, agentModel: Model): CompactIO {
+  return { ...known, signal: new AbortController().signal, timeoutMs: 60_000, agentModel }
+}
+
+/** The state of a memory after it has made room, where it wants to. */
+export async function roomMade(
+  memory: Memory,
+  transcript: readonly Message[],
+  state: unknown,
+  io: CompactIO,
+): Promise<unknown> {
+  if (memory.needsCompaction?.(transcript, state, io) !== true) return state
+  return (await memory.compact?.(transcript, state, io))?.state
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { createAgent, diff, memoryJournal, replay } from '../../src/index.ts'
 import { type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
+import { script } from '../support/script.ts'
 import { countingAdd, throwing } from '../support/tools.ts'
-import { recordedRun, script } from './support.ts'
+import { recordedRun } from './support.ts'
 
 /** The difference between the run of the script and the run of another one. */
 async function differenceTo(steps: readonly ScriptedStep[], limits = {}) {

@@ -11,8 +11,9 @@ import {
   turns,
 } from '../../src/index.ts'
 import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
+import { script } from '../support/script.ts'
 import { countingAdd, throwing } from '../support/tools.ts'
-import { entriesOf, recordedRun, script, untouchable } from './support.ts'
+import { entriesOf, recordedRun, untouchable } from './support.ts'
 
 describe('a replay', () => {
   it('shows every transition that the run took, each with the guard that decided, in the same order', async () => {

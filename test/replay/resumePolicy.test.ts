@@ -14,8 +14,9 @@ import {
 import { type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
 import { journalOf } from '../support/journals.ts'
 import { expectAborted, expectDone, expectSendable, rejectionOf } from '../support/outcome.ts'
+import { script } from '../support/script.ts'
 import { countingAdd, throwing } from '../support/tools.ts'
-import { entriesOf, recordedRun, script, settledPlaces, upTo } from './support.ts'
+import { entriesOf, recordedRun, settledPlaces, upTo } from './support.ts'
 
 /** Makes room once, when the first result has come. */
 const compacting: Memory = {

@@ -4,19 +4,8 @@ import { createAgent, defineTool, type JournalEntry, memoryJournal, type Outcome
 import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
 import { journalOf, journalThat } from '../support/journals.ts'
 import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
+import { script } from '../support/script.ts'
 import { countingAdd, throwing } from '../support/tools.ts'
-
-const script: readonly ScriptedStep[] = [
-  {
-    calls: [
-      { name: 'add', arguments: { a: 1, b: 2 }, id: 'a' },
-      { name: 'add', arguments: { a: 3, b: 4 }, id: 'b' },
-    ],
-    usage: { inputTokens: 7 },
-  },
-  { calls: [{ name: 'fail', id: 'c' }], usage: { inputTokens: 9 } },
-  { text: '3 and 7.', usage: { inputTokens: 11 } },
-]
 
 /** Runs the script to its end and gives back the journal. */
 async function recordedRun(options: { idempotent?: boolean } = {}) {

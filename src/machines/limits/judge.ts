@@ -40,16 +40,7 @@ const goesOn: Judged = { verdict: undefined, warnings: [] }
 
 /** Judges what a run has spent and is about to spend, where nothing else has happened in it. */
 export function judgeSpending(context: AgentContext): Verdict | undefined {
-  const judgements = [cost, tokens].flatMap((limit) => limit(context) ?? [])
-  for (const reaction of endings) {
-    const decisive = judgements.find((judgement) => judgement.reaction === reaction)
-    if (decisive !== undefined) return verdictOf(decisive)
-  }
-  return undefined
-}
-
-function verdictOf({ counted: _counted, ...verdict }: Judgement): Verdict {
-  return verdict
+  return decisive(judgementsOf([cost, tokens], context))
 }
 
 /**
@@ -58,18 +49,26 @@ function verdictOf({ counted: _counted, ...verdict }: Judgement): Verdict {
  * @param calls The calls of the step, settled. Default: a step without calls.
  */
 export function judge(context: AgentContext, calls: readonly OpenCall[] = []): Judged {
-  const judgements: Judgement[] = []
-  for (const limit of limits) {
-    judgements.push(...[limit(context) ?? []].flat())
-  }
-  judgements.push(...customJudgements(context, calls))
+  const judgements = [...judgementsOf(limits, context), ...customJudgements(context, calls)]
   if (judgements.length === 0) return goesOn
-  for (const reaction of endings) {
-    const decisive = judgements.find((judgement) => judgement.reaction === reaction)
-    if (decisive === undefined) continue
-    return { verdict: verdictOf(decisive), warnings: [] }
-  }
+  const verdict = decisive(judgements)
+  if (verdict !== undefined) return { verdict, warnings: [] }
   return { verdict: undefined, warnings: judgements.map((judgement) => warningOf(context, judgement)) }
+}
+
+function judgementsOf(asked: readonly Limit[], context: AgentContext): readonly Judgement[] {
+  return asked.flatMap((limit) => limit(context) ?? [])
+}
+
+/** What ends the run, where anything does. */
+function decisive(judgements: readonly Judgement[]): Verdict | undefined {
+  for (const reaction of endings) {
+    const found = judgements.find((judgement) => judgement.reaction === reaction)
+    if (found === undefined) continue
+    const { counted: _counted, ...verdict } = found
+    return verdict
+  }
+  return undefined
 }
 
 function customJudgements(context: AgentContext, calls: readonly OpenCall[]): readonly Judgement[] {

@@ -33,11 +33,17 @@ export class MessageCounter {
     return once(this.#counts, message, () => messageTokens(message, (text) => this.counter.count(text)))
   }
 
+  /** Tokens of several messages. */
+  countAll(messages: readonly Message[]): number {
+    return messages.reduce((sum, message) => sum + this.count(message), 0)
+  }
+
   /**
    * A bound that `count` never exceeds, found without counting where the counter has one, else `count` itself. It is the
-   * same whether or not the message has been counted before.
+   * same whether or not the message has been counted before. One function for the life of the counter, so that a
+   * transcript can keep the sums of it.
    */
-  atMost(message: Message): number {
+  readonly atMost: (message: Message) => number = (message) => {
     const atMost = this.counter.atMost?.bind(this.counter)
     if (atMost === undefined) return this.count(message)
     return once(this.#bounds, message, () => messageTokens(message, atMost))
