@@ -1,4 +1,4 @@
-import { dotString, labelText, xmlText } from './dotText.ts'
+import { dotString, htmlLabelText, labelText } from './dotText.ts'
 
 export type Attributes = Readonly<Record<string, string | number | boolean | Label>>
 
@@ -42,7 +42,7 @@ export function subgraph(name: string, attributes: Attributes, inside: readonly 
 export function nameLabel(name: string, below: readonly string[]): Label {
   if (below.length === 0) return linesLabel([name])
   return {
-    html: `${xmlText(name)}<br/><font face="${FONT}" point-size="10">${below.map(xmlText).join('<br/>')}</font>`,
+    html: `${htmlLabelText(name)}<br/><font face="${FONT}" point-size="10">${below.map(htmlLabelText).join('<br/>')}</font>`,
   }
 }
 
@@ -53,7 +53,7 @@ export function linesLabel(lines: readonly string[]): Label {
 
 /** Lines that all begin at the same edge. */
 export function noteLabel(lines: readonly string[]): Label {
-  return { html: lines.map((line) => `${xmlText(line)}<br align="left"/>`).join('') }
+  return { html: lines.map((line) => `${htmlLabelText(line)}<br align="left"/>`).join('') }
 }
 
 export function indented(lines: readonly string[]): readonly string[] {

@@ -1,6 +1,6 @@
 /** A string of Graphviz's language. */
 export function dotString(text: string): string {
-  return `"${text.replace(/\\/g, '\\\\').replace(/"/g, '\\"')}"`
+  return `"${plainText(text).replace(/[\\"]/g, '\\$&')}"`
 }
 
 /** A line of a label as it is, within quotes: backslashes and entities mean something to Graphviz there. */
@@ -11,7 +11,12 @@ export function labelText(text: string): string {
     .replace(/[\n\r\t]+/g, ' ')
 }
 
-/** Text in XML, and in the labels that Graphviz calls HTML-like: as it is, whatever it says. */
+/** Text in one of the labels that Graphviz calls HTML-like. Backslashes mean something in them too. */
+export function htmlLabelText(text: string): string {
+  return xmlText(text.replaceAll('\\', '\\\\'))
+}
+
+/** Text in XML, as it is, whatever it says. */
 export function xmlText(text: string): string {
   return plainText(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
