@@ -73,8 +73,8 @@ export interface Compaction extends CallFacts {
   readonly durationMs?: number
 }
 
-/** The step to which a place belongs, counted from 1; undefined for closing calls. */
+/** The step to which a model call or a tool call belongs, counted from 1; undefined for all others. */
 export function stepOf(place: string): number | undefined {
-  const step = Number(place.split('.')[1])
-  return Number.isInteger(step) && step > 0 ? step : undefined
+  const step = /^(?:model|tool)\.(\d+)\./.exec(place)?.[1]
+  return step === undefined ? undefined : Number(step)
 }

@@ -1,5 +1,4 @@
 import type { InspectedEvent } from '../../protocol.ts'
-import type { PageEvent } from './pageEvent.ts'
 import { emptyView, type RunView } from './runView.ts'
 import { isStop, rowsOf, type TimelineRow } from './timeline.ts'
 import { withEvent } from './withEvent.ts'
@@ -59,7 +58,7 @@ export class RunHistory {
 
   #add(inspected: InspectedEvent): void {
     this.#events.push(inspected)
-    this.#newest = withEvent(this.#newest, inspected.event as PageEvent, inspected.index)
+    this.#newest = withEvent(this.#newest, inspected.event, inspected.index)
     this.#rows.push(...rowsOf(inspected))
     if (this.#events.length % CHECKPOINT_EVERY === 0) this.#checkpoints.push(this.#newest)
   }
@@ -75,7 +74,7 @@ export class RunHistory {
     let view = isNear ? this.#asked.view : (this.#checkpoints[checkpoint] ?? emptyView)
     for (; folded < count; folded += 1) {
       const inspected = this.#events[folded]
-      if (inspected !== undefined) view = withEvent(view, inspected.event as PageEvent, inspected.index)
+      if (inspected !== undefined) view = withEvent(view, inspected.event, inspected.index)
     }
     this.#asked = { count, view }
     return view
@@ -99,7 +98,7 @@ export class RunHistory {
     const last = this.next - 1
     for (let i = index + direction; i >= this.first && i <= last; i += direction) {
       const inspected = this.at(i)
-      if (inspected !== undefined && isStop(inspected.event as PageEvent)) return i
+      if (inspected !== undefined && isStop(inspected.event)) return i
     }
     return direction === 1 ? last : this.first
   }

@@ -1,9 +1,9 @@
 import type { EdgeName } from '../../../machines/edgeNames.ts'
+import type { LimitGauge } from '../../../machines/limits/gauges.ts'
 import type { Verdict, Warning } from '../../../machines/limits/judgement.ts'
 import type { Outcome, RunUsage } from '../../../machines/outcome.ts'
 import type { Message, UserMessage } from '../../../messages/types.ts'
-import type { Call } from './call.ts'
-import type { Gauge } from './pageEvent.ts'
+import { type Call, stepOf } from './call.ts'
 
 /** What is known of a run at one moment: a fold over its events up to there. */
 export interface RunView {
@@ -25,7 +25,7 @@ export interface RunView {
   readonly unread: readonly UserMessage[]
   /** In the order in which they began. */
   readonly calls: readonly Call[]
-  readonly gauges: readonly Gauge[]
+  readonly gauges: readonly LimitGauge[]
   readonly warnings: readonly Warning[]
   /** The limit that ends the run, where one does. */
   readonly verdict: Verdict | undefined
@@ -69,8 +69,5 @@ export function elapsedOf({ startedAt, at, idleMs }: RunView): number {
 /** The step that the run is in or was in last, counted from 1; 0 before the first. */
 export function stepNumberOf({ calls, outcome }: RunView): number {
   if (outcome !== undefined) return outcome.steps
-  return calls.reduce((most, { kind, place }) => {
-    const step = kind === 'model' ? Number(place.split('.')[1]) : 0
-    return step > most ? step : most
-  }, 0)
+  return calls.reduce((most, { place }) => Math.max(most, stepOf(place) ?? 0), 0)
 }

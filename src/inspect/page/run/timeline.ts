@@ -1,8 +1,8 @@
 import type { EdgeName } from '../../../machines/edgeNames.ts'
 import type { Verdict, Warning } from '../../../machines/limits/judgement.ts'
 import type { UserMessage } from '../../../messages/types.ts'
+import type { AgentEvent } from '../../../runtime/events.ts'
 import type { InspectedEvent } from '../../protocol.ts'
-import type { PageEvent } from './pageEvent.ts'
 
 /** A line of the timeline. `index` is that of its event; a call is looked up by it. */
 export type TimelineRow = { readonly index: number; readonly at: number } & (
@@ -49,7 +49,7 @@ export function rowsOf({ index, event }: InspectedEvent): readonly TimelineRow[]
   }
 }
 
-const passedOver: ReadonlySet<PageEvent['type']> = new Set([
+const passedOver: ReadonlySet<AgentEvent['type']> = new Set([
   'model.delta',
   'tool.progress',
   'usage.updated',
@@ -57,7 +57,7 @@ const passedOver: ReadonlySet<PageEvent['type']> = new Set([
 ])
 
 /** Whether somebody who goes through the events one by one wants to stop at it. */
-export function isStop({ type }: PageEvent): boolean {
+export function isStop({ type }: AgentEvent): boolean {
   return !passedOver.has(type)
 }
 

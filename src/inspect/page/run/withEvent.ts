@@ -1,7 +1,7 @@
+import type { AgentEvent } from '../../../runtime/events.ts'
 import { edgeKey } from '../../edgeKey.ts'
 import type { Call, Compaction, ModelCall, ToolCall } from './call.ts'
 import { enteredWith } from './entered.ts'
-import type { PageEvent } from './pageEvent.ts'
 import { elapsedOf, type RunView } from './runView.ts'
 
 /** How many of the edges that were taken last are kept. */
@@ -15,19 +15,19 @@ type Change = Partial<RunView>
  *
  * @param index The event's number among those of its run.
  */
-export function withEvent(view: RunView, event: PageEvent, index: number): RunView {
+export function withEvent(view: RunView, event: AgentEvent, index: number): RunView {
   const timed = { ...view, ...timeOf(view, event) }
   return { ...timed, ...changeOf(timed, event, index) }
 }
 
-function timeOf({ startedAt, at, idleMs }: RunView, event: PageEvent): Change {
+function timeOf({ startedAt, at, idleMs }: RunView, event: AgentEvent): Change {
   if (startedAt === undefined) return { startedAt: event.at, at: event.at }
   // Clocks of several processes may differ: time never goes back.
   const now = Math.max(at, event.at)
   return event.type === 'run.started' ? { at: now, idleMs: idleMs + now - at } : { at: now }
 }
 
-function changeOf(view: RunView, event: PageEvent, index: number): Change {
+function changeOf(view: RunView, event: AgentEvent, index: number): Change {
   switch (event.type) {
     case 'run.started':
       return {
@@ -144,7 +144,7 @@ function changeOf(view: RunView, event: PageEvent, index: number): Change {
 
 function transitionChange(
   view: RunView,
-  event: Extract<PageEvent, { type: 'transition' }>,
+  event: Extract<AgentEvent, { type: 'transition' }>,
   index: number,
 ): Change {
   const { from, to, event: cause, guard, verdict } = event

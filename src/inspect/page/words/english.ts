@@ -196,7 +196,8 @@ export const english = {
     usage: 'Tokens by model',
   },
   approvals: {
-    heading: (n: number) => (n === 1 ? 'A call waits for your decision' : `${n} calls wait for your decision`),
+    heading: (n: number) =>
+      n === 1 ? 'A call waits for your decision' : `${n} calls wait for your decision`,
     approve: 'Approve',
     reject: 'Reject',
     edit: 'Edit arguments',
@@ -236,7 +237,6 @@ export const english = {
     ['/', 'search runs'],
     ['1 … 5', 'views of the run'],
     ['z', 'size of the chart'],
-    ['m', 'send a message'],
     ['Esc', 'leave the search field, close this'],
     ['?', 'this list'],
   ] as readonly (readonly [string, string])[],

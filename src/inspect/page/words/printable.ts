@@ -11,7 +11,10 @@ export function printable(text: string): string {
 /** The same on one line, cut off after so many characters. */
 export function printableLine(text: string, most = 300): string {
   // Cut before the rest is looked at: a result may have megabytes.
-  const line = text.slice(0, 2 * most).replace(/\s+/g, ' ').trim()
+  const line = text
+    .slice(0, 2 * most)
+    .replace(/\s+/g, ' ')
+    .trim()
   const isCut = line.length > most || text.length > 2 * most
   return printable(isCut ? `${line.slice(0, most)}…` : line)
 }

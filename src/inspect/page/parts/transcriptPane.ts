@@ -1,0 +1,103 @@
+import { h, type JSX } from 'preact'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { Message } from '../../../messages/types.ts'
+import type { RunView } from '../run/runView.ts'
+import { indented, printableLine } from '../words/printable.ts'
+import { userText } from '../words/userText.ts'
+import { useTexts } from './context.ts'
+import { TextBlock } from './textBlock.ts'
+
+/** How many messages are shown before somebody asks for more. */
+const SHOWN = 100
+
+/** How far from the end it may be scrolled and still follow it, in pixels. */
+const NEAR = 60
+
+/** The conversation as it stood, and what the model is saying. */
+export function TranscriptPane({ view, isPast }: { view: RunView; isPast: boolean }): JSX.Element {
+  const texts = useTexts()
+  const [most, setMost] = useState(SHOWN)
+  const box = useRef<HTMLDivElement>(null)
+  const isAtEnd = useRef(true)
+  const { transcript, unread, calls } = view
+  const first = Math.max(0, transcript.length - most)
+  const speaking = calls.findLast((call) => call.kind === 'model')
+  const streamed = speaking?.status === 'running' && !speaking.isVoid ? speaking.text : ''
+  useLayoutEffect(() => {
+    if (box.current !== null && isAtEnd.current && !isPast) box.current.scrollTop = box.current.scrollHeight
+  })
+  const scrolled = (): void => {
+    const element = box.current
+    if (element !== null)
+      isAtEnd.current = element.scrollHeight - element.clientHeight - element.scrollTop < NEAR
+  }
+  return h(
+    'div',
+    {
+      ref: box,
+      class: 'transcript',
+      tabIndex: 0,
+      role: 'log',
+      'aria-live': 'off',
+      'aria-label': texts.tabs.transcript,
+      onScroll: scrolled,
+    },
+    transcript.length === 0 && h('p', { class: 'empty' }, texts.transcript.none),
+    first > 0 &&
+      h(
+        'button',
+        { type: 'button', class: 'link', onClick: () => setMost(most * 4) },
+        texts.transcript.earlier(first),
+      ),
+    transcript
+      .slice(first)
+      .map((message, i) => h(MessageBlock, { key: first + i, message, position: first + i })),
+    streamed !== '' &&
+      h(
+        'article',
+        { key: 'streamed', class: 'message message-assistant' },
+        h(
+          'h4',
+          null,
+          texts.transcript.role.assistant,
+          h('span', { class: 'streaming' }, texts.details.streaming),
+        ),
+        h(TextBlock, { text: streamed }),
+      ),
+    unread.map((message, i) =>
+      h(
+        'article',
+        { key: `unread ${i}`, class: 'message message-user message-unread' },
+        h('h4', null, texts.transcript.role.user, h('span', { class: 'muted' }, texts.transcript.unread)),
+        h(TextBlock, { text: userText(message) }),
+      ),
+    ),
+  )
+}
+
+function MessageBlock({ message, position }: { message: Message; position: number }): JSX.Element {
+  const { transcript } = useTexts()
+  const text = userText(message)
+  return h(
+    'article',
+    { class: `message message-${message.role}` },
+    h(
+      'h4',
+      null,
+      h('span', { class: 'muted' }, position),
+      transcript.role[message.role],
+      message.role === 'tool' && h('code', null, printableLine(message.tool_call_id, 60)),
+    ),
+    text !== '' && h(TextBlock, { text }),
+    message.role === 'assistant' &&
+      message.tool_calls?.map(({ id, function: called }) =>
+        h(
+          'div',
+          { key: id, class: 'asked' },
+          h('code', null, printableLine(called.name, 80)),
+          h('code', { class: 'muted' }, printableLine(id, 60)),
+          h(TextBlock, { text: indented(called.arguments) }),
+        ),
+      ),
+  )
+}
