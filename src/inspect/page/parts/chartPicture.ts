@@ -69,21 +69,18 @@ export class ChartPicture {
 interface DrawnEdge {
   readonly element: Element
   readonly title: string
-  count?: { readonly element: SVGTextElement; shown: number }
+  count?: { readonly element: SVGTSpanElement; shown: number }
 }
 
-/** Writes the count on the middle of an edge. */
+/** Writes the count behind the label of an edge. */
 function showCount(edge: DrawnEdge, count: number): void {
   if (edge.count === undefined) {
-    if (count === 0) return
-    const path = edge.element.querySelector('path')
-    if (path === null) return
-    const middle = path.getPointAtLength(path.getTotalLength() / 2)
-    const element = document.createElementNS(SVG, 'text')
+    const label = [...edge.element.querySelectorAll('text')].at(-1)
+    if (count === 0 || label === undefined) return
+    const element = document.createElementNS(SVG, 'tspan')
     element.setAttribute('class', 'edge-count')
-    element.setAttribute('x', String(middle.x))
-    element.setAttribute('y', String(middle.y))
-    edge.element.append(element)
+    element.setAttribute('dx', '3')
+    label.append(element)
     edge.count = { element, shown: 0 }
   }
   if (edge.count.shown === count) return

@@ -10,6 +10,7 @@ import { usageText } from '../words/usageText.ts'
 import { useTexts } from './context.ts'
 import { Disclosure } from './disclosure.ts'
 import { ForkDialog, type ForkSubject } from './forkDialog.ts'
+import { useEndInSight, useWholeRequest } from './hooks.ts'
 import { OutcomeBlock } from './outcomeBlock.ts'
 import { TextBlock } from './textBlock.ts'
 
@@ -27,12 +28,20 @@ export function DetailsPane({ inspector, run, view, at }: DetailsPaneProps): JSX
   const inspected = at === undefined ? undefined : run.history.at(at)
   const call = callAt(view, at)
   const { about } = inspector
+  const { box, onScroll } = useEndInSight(call?.status === 'running')
   const canFork = about?.canAct === true && about.isKept
   return h(
     'section',
-    { class: 'details', 'aria-label': texts.details.heading, tabIndex: 0 },
+    {
+      ref: box,
+      class: 'details',
+      'aria-label': texts.details.heading,
+      tabIndex: 0,
+      onScroll,
+    },
     view.outcome !== undefined && call === undefined && h(OutcomeBlock, { outcome: view.outcome }),
-    call !== undefined && h(CallDetails, { call, onFork: canFork ? setSubject : undefined }),
+    call !== undefined &&
+      h(CallDetails, { key: call.index, runId: run.runId, call, onFork: canFork ? setSubject : undefined }),
     inspected !== undefined &&
       h(Disclosure, {
         summary: [texts.details.raw, ' ', h('code', { key: 'type' }, inspected.event.type)],
@@ -57,9 +66,11 @@ function callAt({ calls, outcome }: RunView, at: number | undefined): Call | und
 }
 
 function CallDetails({
+  runId,
   call,
   onFork,
 }: {
+  runId: string
   call: Call
   onFork: ((subject: ForkSubject) => void) | undefined
 }): JSX.Element {
@@ -84,9 +95,9 @@ function CallDetails({
       h('span', { class: 'gap' }),
       onFork !== undefined &&
         subject !== undefined &&
-        h('button', { type: 'button', onClick: () => onFork(subject) }, `⑂ ${texts.run.fork}`),
+        h('button', { type: 'button', onClick: () => onFork(subject) }, texts.run.fork),
     ),
-    call.kind === 'model' && h(ModelDetails, { call }),
+    call.kind === 'model' && h(ModelDetails, { runId, call }),
     call.kind === 'tool' && h(ToolDetails, { call }),
     call.kind === 'pause' &&
       h(Facts, {
@@ -113,7 +124,7 @@ function forkSubject(call: Call, step: number): ForkSubject | undefined {
   return { step, result: { callId: call.callId, name: call.name, content: call.content } }
 }
 
-function ModelDetails({ call }: { call: ModelCall }): JSX.Element {
+function ModelDetails({ runId, call }: { runId: string; call: ModelCall }): JSX.Element {
   const texts = useTexts()
   const { details } = texts
   const { reply, request, error, text, isVoid, status } = call
@@ -149,10 +160,21 @@ function ModelDetails({ call }: { call: ModelCall }): JSX.Element {
     request === undefined
       ? h('p', { class: 'muted' }, details.noRequest)
       : h(Disclosure, {
-          summary: `${details.request}: ${details.messages(request.messages.length)}, ${details.tools(request.tools.length)}`,
-          content: () => h(TextBlock, { text: JSON.stringify(request, null, 2), class: 'json' }),
+          summary:
+            call.abridgedAt === undefined
+              ? `${details.request}: ${details.messages(request.messages.length)}, ${details.tools(request.tools.length)}`
+              : details.request,
+          content: () => h(RequestText, { runId, call }),
         }),
   )
+}
+
+function RequestText({ runId, call }: { runId: string; call: ModelCall }): JSX.Element {
+  const texts = useTexts()
+  const request = useWholeRequest(runId, call)
+  return request === undefined
+    ? h('p', { class: 'muted' }, texts.memory.abridged)
+    : h(TextBlock, { text: JSON.stringify(request, null, 2), class: 'json' })
 }
 
 function ToolDetails({ call }: { call: ToolCall }): JSX.Element {

@@ -7,33 +7,36 @@ import { count } from '../words/format.ts'
 import { printableLine } from '../words/printable.ts'
 import { userText } from '../words/userText.ts'
 import { useTexts } from './context.ts'
+import { useWholeRequest } from './hooks.ts'
 
 /** How many of the newest requests and messages are listed. */
 const REQUESTS = 40
 const MESSAGES = 300
 
 interface MemoryPaneProps {
+  readonly runId: string
   readonly view: RunView
   /** In tokens; undefined where it is not known. */
   readonly contextWindow: number | undefined
 }
 
 /** What of the transcript the model was shown last, and what was left out. */
-export function MemoryPane({ view, contextWindow }: MemoryPaneProps): JSX.Element {
+export function MemoryPane({ runId, view, contextWindow }: MemoryPaneProps): JSX.Element {
   const texts = useTexts()
   const { memory } = texts
   const { calls, transcript } = view
   const asked = calls.filter((call): call is ModelCall => call.kind === 'model')
   const last = asked.findLast(({ request }) => request !== undefined)
+  const request = useWholeRequest(runId, last)
   const shown = useMemo(
     () =>
-      last?.request === undefined
+      request === undefined
         ? undefined
-        : shownIn(transcript.slice(0, last.transcriptLength), last.request.messages),
-    [last?.request, last?.transcriptLength, transcript],
+        : shownIn(transcript.slice(0, last?.transcriptLength), request.messages),
+    [request, last?.transcriptLength, transcript],
   )
-  if (last?.request === undefined || shown === undefined) return h('p', { class: 'empty' }, memory.none)
-  const { request } = last
+  if (last === undefined) return h('p', { class: 'empty' }, memory.none)
+  if (request === undefined || shown === undefined) return h('p', { class: 'empty' }, memory.abridged)
   const tally = (kind: Showing): number => shown.transcript.filter((showing) => showing === kind).length
   const first = Math.max(0, shown.transcript.length - MESSAGES)
   return h(

@@ -76,7 +76,6 @@ export function RunPane({ inspector, run, at }: RunPaneProps): JSX.Element {
     h(RunHead, { inspector, run, view: newest, elapsed }),
     h(Notices, { run }),
     h(TimeBar, { history, view, at, isLive, onMove: move }),
-    h(ApprovalsPane, { inspector, run, view: newest }),
     h(
       'div',
       { class: 'split' },
@@ -84,6 +83,7 @@ export function RunPane({ inspector, run, at }: RunPaneProps): JSX.Element {
       h(
         'section',
         { class: 'views' },
+        h(ApprovalsPane, { inspector, run, view: newest }),
         h(Tabs, { shown, tab, onTab: setChosen }),
         h(
           'div',
@@ -94,7 +94,7 @@ export function RunPane({ inspector, run, at }: RunPaneProps): JSX.Element {
             h(DetailsPane, { key: 'details', inspector, run, view, at }),
           ],
           tab === 'transcript' && h(TranscriptPane, { view, isPast }),
-          tab === 'memory' && h(MemoryPane, { view, contextWindow: inspector.about?.contextWindow }),
+          tab === 'memory' && h(MemoryPane, { runId, view, contextWindow: inspector.about?.contextWindow }),
           tab === 'limits' && h(LimitsPane, { view }),
         ),
       ),

@@ -126,9 +126,18 @@ function RunItem({ row, now, isCurrent }: { row: RunRow; now: number; isCurrent:
     },
     h(
       'span',
-      { class: 'run-question', dir: 'auto' },
-      forkOf !== undefined && h('span', { class: 'fork', 'aria-hidden': true }, '⑂ '),
-      printableLine(problem ?? question ?? runId, 160),
+      { class: 'run-top' },
+      h(
+        'span',
+        { class: 'run-question', dir: 'auto' },
+        forkOf !== undefined && h('span', { class: 'fork' }, texts.runs.fork),
+        printableLine(problem ?? question ?? runId, 160),
+      ),
+      h(
+        'time',
+        { dateTime: new Date(startedAt).toISOString(), title: new Date(startedAt).toLocaleString() },
+        age(now - startedAt, texts.ages),
+      ),
     ),
     h(
       'span',
@@ -136,11 +145,6 @@ function RunItem({ row, now, isCurrent }: { row: RunRow; now: number; isCurrent:
       h(StatusBadge, { status, reason: problem === undefined ? reason : undefined }),
       isLive && h('span', { class: 'live' }, texts.runs.live),
       h('span', { class: 'run-numbers' }, facts.join(' · ')),
-      h(
-        'time',
-        { dateTime: new Date(startedAt).toISOString(), title: new Date(startedAt).toLocaleString() },
-        age(now - startedAt, texts.ages),
-      ),
     ),
   )
 }

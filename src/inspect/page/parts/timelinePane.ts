@@ -88,6 +88,8 @@ export function TimelinePane({ history, at, elapsed, onMove }: TimelinePaneProps
               },
               h('span', { class: 'offset' }, offset(row.at - (startedAt ?? row.at))),
               h('span', { class: 'row-text' }, textOf(row, call, texts)),
+              call !== undefined &&
+                h('span', { class: 'bar-time' }, call.to === undefined ? '…' : duration(call.to - call.from)),
               call !== undefined && h(Bar, { call, elapsed, scale }),
             )
           },
@@ -187,6 +189,5 @@ function Bar({ call, elapsed, scale }: { call: Call; elapsed: number; scale: num
       class: `bar bar-${kind} bar-${status}`,
       style: { left: `${start * 100}%`, width: `max(3px, ${size * 100}%)` },
     }),
-    h('span', { class: 'bar-time' }, to === undefined ? '…' : duration(to - from)),
   )
 }

@@ -1,36 +1,25 @@
 import { h, type JSX } from 'preact'
-import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Message } from '../../../messages/types.ts'
 import type { RunView } from '../run/runView.ts'
 import { indented, printableLine } from '../words/printable.ts'
 import { userText } from '../words/userText.ts'
 import { useTexts } from './context.ts'
+import { useEndInSight } from './hooks.ts'
 import { TextBlock } from './textBlock.ts'
 
 /** How many messages are shown before somebody asks for more. */
 const SHOWN = 100
 
-/** How far from the end it may be scrolled and still follow it, in pixels. */
-const NEAR = 60
-
 /** The conversation as it stood, and what the model is saying. */
 export function TranscriptPane({ view, isPast }: { view: RunView; isPast: boolean }): JSX.Element {
   const texts = useTexts()
   const [most, setMost] = useState(SHOWN)
-  const box = useRef<HTMLDivElement>(null)
-  const isAtEnd = useRef(true)
+  const { box, onScroll } = useEndInSight(!isPast)
   const { transcript, unread, calls } = view
   const first = Math.max(0, transcript.length - most)
   const speaking = calls.findLast((call) => call.kind === 'model')
   const streamed = speaking?.status === 'running' && !speaking.isVoid ? speaking.text : ''
-  useLayoutEffect(() => {
-    if (box.current !== null && isAtEnd.current && !isPast) box.current.scrollTop = box.current.scrollHeight
-  })
-  const scrolled = (): void => {
-    const element = box.current
-    if (element !== null)
-      isAtEnd.current = element.scrollHeight - element.clientHeight - element.scrollTop < NEAR
-  }
   return h(
     'div',
     {
@@ -40,7 +29,7 @@ export function TranscriptPane({ view, isPast }: { view: RunView; isPast: boolea
       role: 'log',
       'aria-live': 'off',
       'aria-label': texts.tabs.transcript,
-      onScroll: scrolled,
+      onScroll,
     },
     transcript.length === 0 && h('p', { class: 'empty' }, texts.transcript.none),
     first > 0 &&

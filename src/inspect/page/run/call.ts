@@ -23,6 +23,8 @@ export interface ModelCall extends CallFacts {
   readonly kind: 'model'
   readonly closing: boolean
   readonly request?: ModelRequest
+  /** The index of the event that tells all of the request, where `request` lacks its messages and tools. */
+  readonly abridgedAt?: number
   /** Tokens of the request, where they were counted before it was sent. */
   readonly requestTokens?: number
   /** How many messages the transcript had when it was asked. */

@@ -58,7 +58,7 @@ export class RunHistory {
 
   #add(inspected: InspectedEvent): void {
     this.#events.push(inspected)
-    this.#newest = withEvent(this.#newest, inspected.event, inspected.index)
+    this.#newest = withEvent(this.#newest, inspected)
     this.#rows.push(...rowsOf(inspected))
     if (this.#events.length % CHECKPOINT_EVERY === 0) this.#checkpoints.push(this.#newest)
   }
@@ -74,7 +74,7 @@ export class RunHistory {
     let view = isNear ? this.#asked.view : (this.#checkpoints[checkpoint] ?? emptyView)
     for (; folded < count; folded += 1) {
       const inspected = this.#events[folded]
-      if (inspected !== undefined) view = withEvent(view, inspected.event, inspected.index)
+      if (inspected !== undefined) view = withEvent(view, inspected)
     }
     this.#asked = { count, view }
     return view

@@ -1,5 +1,6 @@
 import type { AgentEvent } from '../../../runtime/events.ts'
 import { edgeKey } from '../../edgeKey.ts'
+import type { InspectedEvent } from '../../protocol.ts'
 import type { Call, Compaction, ModelCall, ToolCall } from './call.ts'
 import { enteredWith } from './entered.ts'
 import { elapsedOf, type RunView } from './runView.ts'
@@ -12,12 +13,10 @@ type Change = Partial<RunView>
 /**
  * What is known of a run after one more event. Pure and total: an event of a kind that this page does not know changes
  * nothing but the time.
- *
- * @param index The event's number among those of its run.
  */
-export function withEvent(view: RunView, event: AgentEvent, index: number): RunView {
-  const timed = { ...view, ...timeOf(view, event) }
-  return { ...timed, ...changeOf(timed, event, index) }
+export function withEvent(view: RunView, inspected: InspectedEvent): RunView {
+  const timed = { ...view, ...timeOf(view, inspected.event) }
+  return { ...timed, ...changeOf(timed, inspected) }
 }
 
 function timeOf({ startedAt, at, idleMs }: RunView, event: AgentEvent): Change {
@@ -27,7 +26,7 @@ function timeOf({ startedAt, at, idleMs }: RunView, event: AgentEvent): Change {
   return event.type === 'run.started' ? { at: now, idleMs: idleMs + now - at } : { at: now }
 }
 
-function changeOf(view: RunView, event: AgentEvent, index: number): Change {
+function changeOf(view: RunView, { event, index, abridged }: InspectedEvent): Change {
   switch (event.type) {
     case 'run.started':
       return {
@@ -59,6 +58,7 @@ function changeOf(view: RunView, event: AgentEvent, index: number): Change {
       return changedCall<ModelCall>(view, event.place, 'model', () => ({
         request,
         transcriptLength: view.transcript.length,
+        ...(abridged === true ? { abridgedAt: index } : {}),
         ...(tokens === undefined ? {} : { requestTokens: tokens }),
       }))
     }

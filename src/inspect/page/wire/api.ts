@@ -7,6 +7,7 @@ import type {
   DecisionsRequest,
   EventsPage,
   ForkRequest,
+  InspectedEvent,
   RunRow,
   RunsPage,
 } from '../../protocol.ts'
@@ -53,6 +54,11 @@ export function readRun(runId: string): Promise<RunRow> {
 
 export function readEvents(runId: string, from: number): Promise<EventsPage> {
   return request(`${pathOf(runId)}/events?from=${from}`)
+}
+
+/** All of an event that was told abridged. */
+export function readEvent(runId: string, index: number): Promise<InspectedEvent> {
+  return request(`${pathOf(runId)}/events/${index}`)
 }
 
 export async function decide(runId: string, decisions: readonly Decision[]): Promise<void> {

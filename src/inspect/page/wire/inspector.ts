@@ -10,6 +10,8 @@ export interface OpenRun {
   row: RunRow | undefined
   history: RunHistory
   isLoading: boolean
+  /** What the numbers of its events belong to. */
+  numbering: string | undefined
   /** Events that the server did not keep. */
   dropped: number
   /** Whether the page could not keep up and has read anew. */
@@ -176,6 +178,12 @@ export class Inspector {
     for (let hasMore = true; hasMore && run === this.open; ) {
       const page = await readEvents(run.runId, history.next)
       run.dropped = page.dropped
+      if (page.numbering !== run.numbering && !history.isEmpty) {
+        run.numbering = page.numbering
+        history = new RunHistory()
+        continue
+      }
+      run.numbering = page.numbering
       if (!history.append(page.events)) {
         // What was known ends before what the server still has.
         history = new RunHistory()
@@ -211,6 +219,7 @@ function unread(runId: string, row: RunRow | undefined): OpenRun {
     row,
     history: new RunHistory(),
     isLoading: true,
+    numbering: undefined,
     dropped: 0,
     wasBehind: false,
     error: undefined,
