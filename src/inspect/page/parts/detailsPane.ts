@@ -1,5 +1,6 @@
 import { h, type JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import type { InspectedEvent } from '../../protocol.ts'
 import { type Call, type ModelCall, stepOf, type ToolCall } from '../run/call.ts'
 import type { RunView } from '../run/runView.ts'
 import type { Inspector, OpenRun } from '../wire/inspector.ts'
@@ -9,6 +10,7 @@ import type { Texts } from '../words/texts.ts'
 import { usageText } from '../words/usageText.ts'
 import { useTexts } from './context.ts'
 import { Disclosure } from './disclosure.ts'
+import { EventDetails } from './eventDetails.ts'
 import { ForkDialog, type ForkSubject } from './forkDialog.ts'
 import { useEndInSight, useWholeRequest } from './hooks.ts'
 import { OutcomeBlock } from './outcomeBlock.ts'
@@ -26,7 +28,7 @@ export function DetailsPane({ inspector, run, view, at }: DetailsPaneProps): JSX
   const texts = useTexts()
   const [subject, setSubject] = useState<ForkSubject>()
   const inspected = at === undefined ? undefined : run.history.at(at)
-  const call = callAt(view, at)
+  const call = callAt(view, inspected)
   const { about } = inspector
   const { box, onScroll } = useEndInSight(call?.status === 'running')
   const canFork = about?.canAct === true && about.isKept
@@ -43,6 +45,9 @@ export function DetailsPane({ inspector, run, view, at }: DetailsPaneProps): JSX
     call !== undefined &&
       h(CallDetails, { key: call.index, runId: run.runId, call, onFork: canFork ? setSubject : undefined }),
     inspected !== undefined &&
+      call === undefined &&
+      h(EventDetails, { key: inspected.index, event: inspected.event }),
+    inspected !== undefined &&
       h(Disclosure, {
         summary: [texts.details.raw, ' ', h('code', { key: 'type' }, inspected.event.type)],
         content: () => h(TextBlock, { text: JSON.stringify(inspected, null, 2), class: 'json' }),
@@ -52,17 +57,15 @@ export function DetailsPane({ inspector, run, view, at }: DetailsPaneProps): JSX
   )
 }
 
-/** The call that ended or began with an event; at the newest one, what is under way or was last. */
-function callAt({ calls, outcome }: RunView, at: number | undefined): Call | undefined {
-  if (at === undefined) {
+/** The call that ended or began with an event, or that it tells of; at the newest one, what is under way or was last. */
+function callAt({ calls, outcome }: RunView, inspected: InspectedEvent | undefined): Call | undefined {
+  if (inspected === undefined) {
     return outcome === undefined
       ? (calls.findLast(({ status }) => status === 'running') ?? calls.at(-1))
       : undefined
   }
-  return (
-    calls.findLast(({ index, endIndex }) => index === at || endIndex === at) ??
-    calls.findLast(({ status, index }) => status === 'running' && index <= at)
-  )
+  const { event } = inspected
+  return 'place' in event ? calls.findLast(({ place }) => place === event.place) : undefined
 }
 
 function CallDetails({

@@ -68,7 +68,10 @@ export function useWholeRequest(runId: string, call: ModelCall | undefined): Mod
 const NEAR = 60
 
 /** Keeps the end of a box in sight while something is added to it, as long as nobody scrolls away from it. */
-export function useEndInSight(isOn: boolean): { box: RefObject<HTMLDivElement>; onScroll: () => void } {
+export function useEndInSight(isOn: boolean): {
+  box: RefObject<HTMLDivElement | null>
+  onScroll: () => void
+} {
   const box = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
   useLayoutEffect(() => {

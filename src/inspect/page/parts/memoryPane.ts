@@ -109,7 +109,7 @@ function mostOf(calls: readonly ModelCall[], contextWindow: number | undefined):
 
 /** The tokens of a request against the most that there can be, where that is known. */
 function TokenBar({ call, most }: { call: ModelCall; most: number | undefined }): JSX.Element {
-  const { memory } = useTexts()
+  const { memory, runs } = useTexts()
   const tokens = tokensOf(call)
   if (tokens === undefined) return h('span', { class: 'token-bar muted' }, '–')
   const source = call.reply === undefined ? memory.counted : memory.reported
@@ -125,6 +125,6 @@ function TokenBar({ call, most }: { call: ModelCall; most: number | undefined })
         style: { width: `${Math.min(100, (100 * tokens) / (most ?? tokens))}%` },
       }),
     ),
-    h('span', { title: source }, `${count(tokens)}${of} ${memory.tokens}`),
+    h('span', { title: `${memory.tokens}, ${source}` }, runs.tokens(`${count(tokens)}${of}`)),
   )
 }

@@ -1,11 +1,10 @@
 import { h, type JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Message } from '../../../messages/types.ts'
 import type { RunView } from '../run/runView.ts'
-import { indented, printableLine } from '../words/printable.ts'
 import { userText } from '../words/userText.ts'
 import { useTexts } from './context.ts'
 import { useEndInSight } from './hooks.ts'
+import { MessageBlock } from './messageBlock.ts'
 import { TextBlock } from './textBlock.ts'
 
 /** How many messages are shown before somebody asks for more. */
@@ -61,32 +60,5 @@ export function TranscriptPane({ view, isPast }: { view: RunView; isPast: boolea
         h(TextBlock, { text: userText(message) }),
       ),
     ),
-  )
-}
-
-function MessageBlock({ message, position }: { message: Message; position: number }): JSX.Element {
-  const { transcript } = useTexts()
-  const text = userText(message)
-  return h(
-    'article',
-    { class: `message message-${message.role}` },
-    h(
-      'h4',
-      null,
-      h('span', { class: 'muted' }, position),
-      transcript.role[message.role],
-      message.role === 'tool' && h('code', null, printableLine(message.tool_call_id, 60)),
-    ),
-    text !== '' && h(TextBlock, { text }),
-    message.role === 'assistant' &&
-      message.tool_calls?.map(({ id, function: called }) =>
-        h(
-          'div',
-          { key: id, class: 'asked' },
-          h('code', null, printableLine(called.name, 80)),
-          h('code', { class: 'muted' }, printableLine(id, 60)),
-          h(TextBlock, { text: indented(called.arguments) }),
-        ),
-      ),
   )
 }
