@@ -190,6 +190,12 @@ export function placesFor(name: string, value: number): number {
   )
 }
 
+/** @throws MisuseError `invalid_option` for another word. */
+export function checkWhenBusy(whenBusy: unknown): void {
+  if (whenBusy === 'queue' || whenBusy === 'refuse') return
+  throw new MisuseError('invalid_option', `whenBusy must be "queue" or "refuse", not "${String(whenBusy)}".`)
+}
+
 /** @throws MisuseError `invalid_fork` for what no fork can be made of. */
 export function checkedFork(
   options: ForkOptions,

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { MisuseError, messageOf } from '../errors.ts'
 import type { RunStatus } from '../journal/entry.ts'
+import { runStatuses } from '../journal/runQuery.ts'
 
 /** The file that keeps runs, where none is named. */
 const DEFAULT_JOURNAL = '.loopchart/runs.db'
@@ -194,12 +195,10 @@ function results(given: readonly string[] | undefined): Readonly<Record<string, 
   )
 }
 
-const STATUSES: readonly RunStatus[] = ['running', 'waiting', 'done', 'aborted']
-
 function status(value: string | undefined): RunStatus | undefined {
-  const known = STATUSES.find((name) => name === value)
+  const known = runStatuses.find((name) => name === value)
   if (value === undefined || known !== undefined) return known
-  throw new MisuseError('usage', `--status needs one of ${STATUSES.join(', ')}, not "${value}".`)
+  throw new MisuseError('usage', `--status needs one of ${runStatuses.join(', ')}, not "${value}".`)
 }
 
 export function missingQuestion(): MisuseError {
