@@ -9,7 +9,7 @@ const DEFAULT_JOURNAL = '.loopchart/runs.db'
 export const USAGE: string = `Usage:
   loopchart "question"     ask, and watch the loop work
   loopchart                open a chat (or read the question from standard input)
-  loopchart graph          print the chart as Mermaid
+  loopchart graph          print the chart, with its limits
 
   loopchart runs           list the runs in the journal, latest first
   loopchart show ID        show what was said and done in a run
@@ -27,6 +27,7 @@ Options:
                        (default: ${DEFAULT_JOURNAL})
       --status S       runs: only those that are running, waiting, done or aborted
       --limit N        runs: how many at most (default: 20)
+      --format F       graph: mermaid (default), dot, or svg, which needs the package @viz-js/viz
       --at K           fork: the step in which it parts
       --reply TEXT     fork: what the model answers in that step
       --result ID=TEXT fork: another result of a tool call of that step; may be repeated
@@ -44,10 +45,14 @@ Exit codes: 0 answered, 1 aborted or waiting, 2 misuse, 130 interrupted`
 
 /** What the command line asks for. */
 export type Command =
-  | { readonly name: 'help' | 'version' | 'graph' }
+  | { readonly name: 'help' | 'version' }
+  | { readonly name: 'graph'; readonly format: GraphFormat }
   | ({ readonly name: 'ask'; readonly question: string } & AskOptions)
   | ({ readonly name: 'chat' } & AskOptions)
   | JournalCommand
+
+/** The languages in which the chart is printed. */
+export type GraphFormat = (typeof GRAPH_FORMATS)[number]
 
 export interface AskOptions {
   readonly model: string | undefined
@@ -92,7 +97,8 @@ export function parseCommand(argv: readonly string[]): Command {
   if (values.help) return { name: 'help' }
   if (values.version) return { name: 'version' }
   const [word, ...more] = positionals
-  if (more.length === 0 && (word === 'graph' || word === 'help')) return { name: word }
+  if (more.length === 0 && word === 'help') return { name: word }
+  const graph = more.length === 0 && word === 'graph'
   const options: AskOptions = {
     model: nonEmpty('--model', values.model),
     baseURL: url('--base-url', values['base-url']),
@@ -102,11 +108,12 @@ export function parseCommand(argv: readonly string[]): Command {
     verbose: values.verbose,
   }
   const kept = { ...options, journal: options.journal ?? DEFAULT_JOURNAL }
-  const command = journalCommand(positionals, values, kept)
-  const [stray] = optionsOfOthers(values, command?.name)
+  const command = graph ? undefined : journalCommand(positionals, values, kept)
+  const [stray] = optionsOfOthers(values, graph ? word : command?.name)
   if (stray !== undefined) {
     throw new MisuseError('usage', `--${stray} is for loopchart ${OWNERS[stray]}. See loopchart --help.`)
   }
+  if (graph) return { name: word, format: graphFormat(values.format) }
   if (command !== undefined && command.name !== 'fork' && command.steps !== undefined) {
     throw new MisuseError(
       'usage',
@@ -126,6 +133,7 @@ type Values = ReturnType<typeof parsed>['values']
 const OWNERS = {
   status: 'runs',
   limit: 'runs',
+  format: 'graph',
   at: 'fork',
   reply: 'fork',
   result: 'fork',
@@ -195,6 +203,14 @@ function results(given: readonly string[] | undefined): Readonly<Record<string, 
   )
 }
 
+const GRAPH_FORMATS = ['mermaid', 'dot', 'svg'] as const
+
+function graphFormat(value = 'mermaid'): GraphFormat {
+  const known = GRAPH_FORMATS.find((name) => name === value)
+  if (known !== undefined) return known
+  throw new MisuseError('usage', `--format needs one of ${GRAPH_FORMATS.join(', ')}, not "${value}".`)
+}
+
 function status(value: string | undefined): RunStatus | undefined {
   const known = runStatuses.find((name) => name === value)
   if (value === undefined || known !== undefined) return known
@@ -220,6 +236,7 @@ function parsed(argv: readonly string[]) {
         journal: { type: 'string' },
         status: { type: 'string' },
         limit: { type: 'string' },
+        format: { type: 'string' },
         at: { type: 'string' },
         reply: { type: 'string' },
         result: { type: 'string', multiple: true },

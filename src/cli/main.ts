@@ -1,12 +1,13 @@
 #!/usr/bin/env node
 import { text } from 'node:stream/consumers'
 import { LoopchartError, MisuseError, messageOf } from '../errors.ts'
-import { agentDiagram } from '../graph/index.ts'
+import { agentDiagram, agentDot, agentSvg } from '../graph/index.ts'
 import type { SqliteStore } from '../sqlite/index.ts'
 import { VERSION } from '../version.ts'
 import {
   type AskOptions,
   type GoingOnCommand,
+  type GraphFormat,
   type LookingCommand,
   missingQuestion,
   parseCommand,
@@ -45,7 +46,7 @@ async function main(): Promise<number> {
       stdout.write(`${VERSION}\n`)
       return EXIT.done
     case 'graph':
-      stdout.write(`${agentDiagram()}\n`)
+      stdout.write(`${(await drawing(command.format)).trimEnd()}\n`)
       return EXIT.done
     case 'ask':
       return ask(command, command.question)
@@ -62,6 +63,11 @@ async function main(): Promise<number> {
     case 'fork':
       return interruptibly((signal) => goOn(command, signal))
   }
+}
+
+async function drawing(format: GraphFormat): Promise<string> {
+  const draw = { mermaid: agentDiagram, dot: agentDot, svg: agentSvg }[format]
+  return draw()
 }
 
 function ask(options: AskOptions, question: string): Promise<number> {

@@ -1,7 +1,10 @@
-import { createAgentMachine } from '../machines/agentMachine.ts'
+import { type AgentMachine, createAgentMachine } from '../machines/agentMachine.ts'
 import { type LimitLadder, reactions } from '../machines/limits/ladder.ts'
 import { defaultSettings, type RunSettings } from '../machines/settings.ts'
+import type { Notes } from './notes.ts'
+import { toDot } from './toDot.ts'
 import { toMermaid } from './toMermaid.ts'
+import { toSvg } from './toSvg.ts'
 
 /**
  * Draws the agent loop as a Mermaid `stateDiagram-v2`, with a note of its limits where they are judged.
@@ -9,8 +12,27 @@ import { toMermaid } from './toMermaid.ts'
  * @param settings Whose thresholds the note shows. Default: those that hold where nothing else is said.
  */
 export function agentDiagram(settings: RunSettings = defaultSettings): string {
+  return toMermaid(...chartAndNotes(settings))
+}
+
+/** The same in Graphviz's language. */
+export function agentDot(settings: RunSettings = defaultSettings): string {
+  return toDot(...chartAndNotes(settings))
+}
+
+/**
+ * The same as SVG.
+ *
+ * @throws LoopchartError `package_missing` where `@viz-js/viz` is not installed.
+ */
+export function agentSvg(settings: RunSettings = defaultSettings): Promise<string> {
+  const [machine, notes] = chartAndNotes(settings)
+  return toSvg(machine, { ...notes, title: 'The agent loop' })
+}
+
+function chartAndNotes(settings: RunSettings): [AgentMachine, { readonly notes: Notes }] {
   const lines = Object.entries(settings.limits).map(([name, ladder]) => limitLine(name, ladder))
-  return toMermaid(createAgentMachine(settings), { notes: { observing: ['Limits', ...lines] } })
+  return [createAgentMachine(settings), { notes: { observing: ['Limits', ...lines] } }]
 }
 
 /** `repeats 2 → warn, 3 → conclude` */

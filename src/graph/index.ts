@@ -1,3 +1,6 @@
-export { agentDiagram } from './agentDiagram.ts'
+export { agentDiagram, agentDot, agentSvg } from './agentDiagram.ts'
 export { type Edge, edgesOf } from './edges.ts'
+export type { Notes } from './notes.ts'
+export { type DotOptions, toDot } from './toDot.ts'
 export { type MermaidOptions, toMermaid } from './toMermaid.ts'
+export { type SvgOptions, toSvg } from './toSvg.ts'

@@ -24,6 +24,32 @@ export function enteredWith(state: AnyStateNode): readonly AnyStateNode[] {
   return isComposite(state) ? (state.initial.target ?? []) : []
 }
 
+/** The innermost state that is entered first with a state. */
+export function leafOf(state: AnyStateNode): AnyStateNode {
+  const [entered] = enteredWith(state)
+  return entered === undefined ? state : leafOf(entered)
+}
+
+/**
+ * Where a drawn edge arrives. No drawing can have one from a state to another around it, so it goes to what is entered
+ * with that.
+ */
+export function entryFrom(source: AnyStateNode, target: AnyStateNode): AnyStateNode {
+  if (!isWithin(source, target)) return target
+  const [entered] = enteredWith(target)
+  return entered === undefined ? target : entryFrom(source, entered)
+}
+
+/** Whether a state is the whole machine around others, so that a drawing has no box for it. */
+export function isFrame(state: AnyStateNode): boolean {
+  return state.parent === undefined && isComposite(state)
+}
+
+/** Whether an edge holds for whatever is active within its source and leads nowhere else: it leaves from within. */
+export function leavesFromWithin(source: AnyStateNode, target: AnyStateNode | undefined): boolean {
+  return isFrame(source) || (isComposite(source) && (target === undefined || isWithin(target, source)))
+}
+
 function withDescendants(state: AnyStateNode): readonly AnyStateNode[] {
   return [state, ...childrenOf(state).flatMap(withDescendants)]
 }

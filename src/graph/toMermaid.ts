@@ -1,16 +1,15 @@
 import type { AnyStateMachine, AnyStateNode } from 'xstate'
-import { MisuseError } from '../errors.ts'
-import { stateName } from '../machines/edgeNames.ts'
 import { type StateEdge, stateEdgesOf } from './edges.ts'
 import { MermaidIds, mermaidText } from './mermaidText.ts'
-import { childrenOf, enteredWith, isComposite, isWithin, statesOf } from './states.ts'
+import { type Notes, notesByState } from './notes.ts'
+import { childrenOf, enteredWith, entryFrom, isComposite, leavesFromWithin, statesOf } from './states.ts'
 
 export interface MermaidOptions {
   /**
    * Notes beside states: lines of text, by the state's name such as `thinking.calling`. Mermaid cannot put a note
    * beside a state that has states within it; such a note is put beside the one that is entered first. Default: none.
    */
-  readonly notes?: Readonly<Record<string, readonly string[]>>
+  readonly notes?: Notes
 }
 
 /**
@@ -42,21 +41,17 @@ class Drawing {
   readonly #places = new Map<AnyStateNode, Place>()
   /** For edges that hold whichever state within a composite state is active. */
   readonly #anyStates = new Map<AnyStateNode, Place>()
-  readonly #notes = new Map<AnyStateNode, readonly string[]>()
+  readonly #notes: ReadonlyMap<AnyStateNode, readonly string[]>
   readonly #edges: readonly Line[]
 
-  constructor(machine: AnyStateMachine, notes: Readonly<Record<string, readonly string[]>>) {
+  constructor(machine: AnyStateMachine, notes: Notes) {
     this.#root = machine.root
     const states = statesOf(machine)
     for (const state of states.length === 0 ? [this.#root] : states) {
       const id = this.#ids.claim(state.path.join('_') || state.key)
       this.#places.set(state, { id, block: state.parent ?? this.#root })
     }
-    for (const [name, lines] of Object.entries(notes)) {
-      const state = leafOf([...states, this.#root].find((candidate) => stateName(candidate) === name))
-      if (state === undefined) throw unknownState(name, states)
-      this.#notes.set(state, [...(this.#notes.get(state) ?? []), ...lines])
-    }
+    this.#notes = notesByState(machine, notes)
     this.#edges = stateEdgesOf(machine).map((edge) => this.#edgeLine(edge))
   }
 
@@ -93,8 +88,7 @@ class Drawing {
   }
 
   #edgeLine({ source, target, edge }: StateEdge): Line {
-    const fromWithin = isComposite(source) && (target === undefined || isWithin(target, source))
-    const from = fromWithin || this.#isFrame(source) ? this.#anyState(source) : this.#place(source)
+    const from = leavesFromWithin(source, target) ? this.#anyState(source) : this.#place(source)
     const to = target === undefined ? from : this.#place(entryFrom(source, target))
     // Mermaid moves a state into the block of a later edge that names it, unless that is the diagram's own.
     const block = from.block === to.block ? from.block : this.#root
@@ -114,25 +108,6 @@ class Drawing {
     this.#anyStates.set(composite, place)
     return place
   }
-
-  /** Whether a state is the diagram itself, which has no box. */
-  #isFrame(state: AnyStateNode): boolean {
-    return state === this.#root && isComposite(state)
-  }
-}
-
-/** Where an edge arrives. Mermaid cannot draw one from a state to another around it, so it goes to what is entered. */
-function entryFrom(source: AnyStateNode, target: AnyStateNode): AnyStateNode {
-  if (!isWithin(source, target)) return target
-  const [entered] = enteredWith(target)
-  return entered === undefined ? target : entryFrom(source, entered)
-}
-
-/** The innermost state that is entered first with a state. */
-function leafOf(state: AnyStateNode | undefined): AnyStateNode | undefined {
-  if (state === undefined) return undefined
-  const [entered] = enteredWith(state)
-  return entered === undefined ? state : leafOf(entered)
 }
 
 function titleOf({ key, type, history }: AnyStateNode): string {
@@ -140,13 +115,6 @@ function titleOf({ key, type, history }: AnyStateNode): string {
   if (type === 'parallel') return `${title} (parallel)`
   if (type === 'history') return `${title} (${history === 'deep' ? 'deep history' : 'history'})`
   return title
-}
-
-function unknownState(name: string, states: readonly AnyStateNode[]): MisuseError {
-  return new MisuseError(
-    'unknown_state',
-    `There is no state "${name}" to put a note beside. States: ${states.map(stateName).join(', ')}.`,
-  )
 }
 
 function indented(lines: readonly string[]): readonly string[] {

@@ -190,6 +190,24 @@ describe('the other commands', () => {
     expect(stdout).toContain('executingTools')
   })
 
+  it.each([
+    ['mermaid', 'stateDiagram-v2'],
+    ['dot', 'digraph "agent" {'],
+    ['svg', '<svg xmlns="http://www.w3.org/2000/svg"'],
+  ])('graph --format %s prints it in that language, with the limits', async (format, beginning) => {
+    const { code, stdout } = await loopchart(['graph', '--format', format])
+    expect(code).toBe(0)
+    expect(stdout.startsWith(beginning)).toBe(true)
+    expect(stdout).toContain('steps 8 → conclude')
+  })
+
+  it('graph takes no other language, and only graph has any', () => {
+    expect(() => parseCommand(['graph', '--format', 'png'])).toThrow(
+      '--format needs one of mermaid, dot, svg, not "png".',
+    )
+    expect(() => parseCommand(['runs', '--format', 'svg'])).toThrow('--format is for loopchart graph.')
+  })
+
   it('--help and --version print to standard output', async () => {
     expect((await loopchart(['--help'])).stdout).toContain('Usage:')
     expect((await loopchart(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)

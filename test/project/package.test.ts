@@ -146,6 +146,19 @@ describe('the packed package', () => {
     expect(failure).toEqual({ code: 'package_missing', message: expect.stringContaining('npm install pg') })
   })
 
+  it('needs no layout library until it draws SVG', { timeout: CHILD_TIMEOUT_MS }, async () => {
+    const failure = await printedBy(`
+      const { agentDot, agentSvg } = await import('loopchart/graph')
+      if (!agentDot().startsWith('digraph')) throw new Error()
+      const { code, message } = await agentSvg().catch((error) => error)
+      console.log(JSON.stringify({ code, message }))
+    `)
+    expect(failure).toEqual({
+      code: 'package_missing',
+      message: expect.stringContaining('npm install @viz-js/viz'),
+    })
+  })
+
   it('loads the ranks of the encoding that counts, and nothing else of js-tiktoken', {
     timeout: CHILD_TIMEOUT_MS,
   }, async () => {

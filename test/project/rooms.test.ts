@@ -38,7 +38,7 @@ const rules: Readonly<Record<string, Rule>> = {
   sqlite: { values: ['errors', 'journal', 'node:'], types: ['sessions'] },
   postgres: { values: ['errors', 'journal', 'pg'], types: ['sessions'] },
   runtime: { values: [...leaves, 'messages', 'machines', 'journal', 'xstate', 'node:'], types: seams },
-  graph: { values: ['errors', 'messages', 'machines', 'xstate'], types: parts },
+  graph: { values: ['errors', 'messages', 'machines', 'xstate', '@viz-js/viz'], types: parts },
   outputFormat: { values: ['errors', 'messages', 'zod'], types: ['models'] },
   callModel: { values: [...parts, 'outputFormat'], types: ['agentMemory'] },
   agentMemory: { values: [...leaves, 'messages', 'memory'], types: [...seams] },
