@@ -43,7 +43,14 @@ import { claimRun, claimRunInTurn } from './runtime/claimRun.ts'
 import { type InDoubtPolicy, settleDoubts } from './runtime/doubts.ts'
 import type { Opening, StartingPoint } from './runtime/driver.ts'
 import type { AgentEvent } from './runtime/events.ts'
-import { type ExecutionOptions, execute, type PreparedRun, type Run, watch } from './runtime/execute.ts'
+import {
+  type ExecutionOptions,
+  execute,
+  type PreparedRun,
+  type Run,
+  type RunUnderWay,
+  watch,
+} from './runtime/execute.ts'
 import { Fold } from './runtime/fold.ts'
 import { forkJournal } from './runtime/forkJournal.ts'
 import { type Lease, Leases } from './runtime/leases.ts'
@@ -53,6 +60,7 @@ import { type RecoveredRun, recoverRuns } from './runtime/recover.ts'
 import { type Replay, replay } from './runtime/replay.ts'
 import { Shutdown } from './runtime/shutdown.ts'
 import { takeUp } from './runtime/takeUp.ts'
+import { Watchers } from './runtime/watchers.ts'
 import { servicesOf } from './services.ts'
 import { openSession, type Session, type SessionAgent, type SessionOptions } from './sessions/session.ts'
 import { memorySessions, type SessionStore } from './sessions/sessionStore.ts'
@@ -93,8 +101,8 @@ export interface AgentOptions<Output = string> {
   readonly runApprovedFirst?: boolean
   /**
    * What of an event a watcher may see: takes secrets out before anybody is shown it. Give back the event, or a
-   * changed copy of it, or nothing where it is not to be shown. Where it throws, the event is not shown. Default:
-   * everything.
+   * changed copy of it, or nothing where it is not to be shown. Where it throws, the event is not shown. What was said
+   * stands in several events, which docs/events.md lists. Default: everything.
    */
   readonly redact?: (event: AgentEvent) => AgentEvent | undefined
   /** The system message, the same in every request. Default: the one that a given history begins with, or none. */
@@ -281,6 +289,15 @@ export interface Agent<Output = string> {
    * @throws MisuseError `invalid_session` for an id that is no text or empty.
    */
   session(id: string, options?: SessionOptions): Session<Output>
+  /**
+   * Shows everything of every run of the agent that begins or goes on from now on, whoever started it: runs, resumed and
+   * recovered ones, forks, turns of sessions. After `redact`. A watcher that throws costs a process warning, not the run.
+   *
+   * @returns Stops watching.
+   */
+  watch(watcher: (event: AgentEvent) => unknown): () => void
+  /** The runs that are under way now, so that they can be told something or cancelled. */
+  activeRuns(): readonly ActiveRun[]
   /** The loop with this agent's model, tools and memory provided: an ordinary XState machine. */
   readonly machine: AgentMachine
   /** The tools for runs that start from now on; a run keeps those that it started with. */
@@ -291,6 +308,9 @@ export interface Agent<Output = string> {
    */
   readonly options: AgentOptions<Output>
 }
+
+/** A run that is under way in this process. */
+export type ActiveRun = { readonly runId: string } & Pick<Run, 'send' | 'abort'>
 
 export interface AgentTools {
   readonly names: readonly string[]
@@ -330,6 +350,8 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
   const leaseMs = timeoutMs('leaseMs', options.leaseMs ?? DEFAULT_LEASE_MS)
   const leases = journal && new Leases(journal, { owner: `${PROCESS}/${randomUUID()}`, ttlMs: leaseMs })
   const shutdown = new Shutdown()
+  const watchers = new Watchers()
+  const active = new Set<RunUnderWay>()
   const sessionAgent: SessionAgent<Output> = {
     store: options.sessions ?? memorySessions(),
     hasJournal: journal !== undefined,
@@ -377,6 +399,13 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
       return { interrupted: shutdown.interrupted }
     },
     session: (id, sessionOptions) => openSession(sessionAgent, id, sessionOptions),
+    watch: (watcher) => watchers.add(watcher),
+    activeRuns: () =>
+      [...active].map(({ runId, send, abort }) => ({
+        runId,
+        send: (message) => send(checkedMessage(message)),
+        abort,
+      })),
   }
 
   async function resume(runId: string, resumeOptions: ResumeOptions = {}): Promise<Outcome<Output>> {
@@ -516,10 +545,11 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
       services,
       journal,
       signals: [signal],
-      onEvent,
+      onEvent: watchers.with(onEvent),
       context,
       tools: toolbox.forRun(),
       shutdown,
+      active,
       redact: options.redact,
       read: output?.read ?? readText,
     }

@@ -1,9 +1,9 @@
 import type { AgentMemory } from './agentMemory.ts'
-import type { CallModelInput, ModelTurn } from './machines/effects.ts'
+import type { CallModelInput, CountedTokens, ModelTurn } from './machines/effects.ts'
 import { findViolations } from './messages/invariants.ts'
 import type { ModelReply } from './messages/reply.ts'
 import { soundReply } from './messages/soundReply.ts'
-import type { Message, ToolCall, ToolSpec } from './messages/types.ts'
+import type { Message, ToolCall } from './messages/types.ts'
 import { usageOf } from './messages/usage.ts'
 import type { Model, ModelIO, ModelRequest } from './models/model.ts'
 import { ModelError } from './models/modelError.ts'
@@ -24,14 +24,12 @@ export interface ModelParts {
 
 /** The effect `callModel`: what the memory shows goes out, and what comes back is judged as far as tools and form go. */
 export function modelCaller(parts: ModelParts): (input: CallModelInput, io: EffectIO) => Promise<ModelTurn> {
-  const { model, memory, output, modelTimeoutMs: timeout } = parts
+  const { model, output, modelTimeoutMs: timeout } = parts
   return async (input, io) => {
     const set = io.tools.at(input.step, () => input.transcript.toArray())
-    // Some servers ignore `tool_choice`, so a call without tools is one that names none.
-    const specs = input.toolChoice === 'none' ? [] : set.specs
-    const { messages, counted } = memory.show(input, specs)
-    const request = requestFor(input, messages, parts, specs)
+    const { request, counted } = requestOf(input, set, parts)
     if (isDevelopment()) warnOfViolations(request.messages)
+    if (io.watched) io.report({ type: 'request', ...shownRequest(input, { request, counted }) })
     const answered = soundReply(await ask(model, request, ioFor(input, io), { timeout, stop: io.stop }))
     if (answered === undefined) throw notAReply(model)
     const formed = output === undefined ? answered : checkForm(answered, output)
@@ -94,18 +92,36 @@ function notAReply({ id }: Model): ModelError {
   )
 }
 
-function requestFor(
-  { toolChoice }: CallModelInput,
-  messages: readonly Message[],
-  { output }: ModelParts,
-  specs: readonly ToolSpec[],
-): ModelRequest {
-  return {
-    messages,
-    tools: specs,
-    toolChoice,
-    ...(output === undefined ? {} : { responseFormat: output.responseFormat }),
-  }
+/** What a model call sends. */
+export interface PreparedRequest {
+  readonly request: ModelRequest
+  /** Its tokens, where the memory counted them. */
+  readonly counted: CountedTokens | undefined
+}
+
+/** What a model call sends: what the memory shows, and the tools of the step. */
+export function requestOf(
+  input: CallModelInput,
+  { specs: offered }: Pick<ToolSet, 'specs'>,
+  { memory, output }: Pick<ModelParts, 'memory' | 'output'>,
+): PreparedRequest {
+  const { toolChoice } = input
+  // Some servers ignore `tool_choice`, so a call without tools is one that names none.
+  const tools = toolChoice === 'none' ? [] : offered
+  const { messages, counted } = memory.show(input, tools)
+  const format = output === undefined ? {} : { responseFormat: output.responseFormat }
+  return { request: { messages, tools, toolChoice, ...format }, counted }
+}
+
+/** The same for a watcher: a copy, because what a watcher changes of it is not to be sent. */
+export function shownRequest(
+  { memory }: CallModelInput,
+  { request, counted }: PreparedRequest,
+): { readonly request: ModelRequest; readonly tokens?: number } {
+  const copy = { ...request, messages: [...request.messages] }
+  return counted === undefined
+    ? { request: copy }
+    : { request: copy, tokens: Math.ceil(counted.total * memory.calibration) }
 }
 
 function ioFor({ retriesLeft }: CallModelInput, { signal, watched, report }: EffectIO): ModelIO {

@@ -1,4 +1,5 @@
 export {
+  type ActiveRun,
   type Agent,
   type AgentOptions,
   type CloseOptions,
@@ -18,6 +19,7 @@ export { memoryJournal } from './journal/memoryJournal.ts'
 export { type SummaryChange, summaryAfter, summaryChange } from './journal/summary.ts'
 export type { AgentInput, RunInput } from './machines/context.ts'
 export type { CustomJudgement, CustomLimit, RunFacts, SettledCall } from './machines/limits/customLimit.ts'
+export type { LimitGauge } from './machines/limits/gauges.ts'
 export type { Reaction, Verdict, Warning } from './machines/limits/judgement.ts'
 export type { LimitLadder } from './machines/limits/ladder.ts'
 export type { LimitName, LimitSetting, Limits } from './machines/limits/limits.ts'

@@ -33,7 +33,7 @@ Options:
       --result ID=TEXT fork: another result of a tool call of that step; may be repeated
       --migrate        resume: go on even if the recorded steps are not those that would be taken now
       --json           print JSON lines on standard output, and nothing else there
-      --verbose        show the stack trace of an error
+      --verbose        show the stack trace of an error, and with --json what the model was sent
   -h, --help           show this
   -v, --version        show the version
 

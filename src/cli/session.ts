@@ -77,12 +77,14 @@ export class Session {
     signal: AbortSignal,
     start: (options: Pick<RunOptions, 'signal' | 'onEvent'>) => Promise<Outcome>,
   ): Promise<number> {
-    const { json, journal } = this.#options
+    const { json, verbose, journal } = this.#options
     const outcome = await start({
       signal,
       onEvent: (event) => {
-        if (json) this.#streams.stdout.write(`${JSON.stringify(event)}\n`)
-        else this.#view.show(event)
+        if (!json) this.#view.show(event)
+        // What was sent repeats the transcript at each step.
+        else if (event.type !== 'model.requested' || verbose)
+          this.#streams.stdout.write(`${JSON.stringify(event)}\n`)
       },
     })
     this.#messages = outcome.transcript

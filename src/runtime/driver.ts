@@ -1,20 +1,15 @@
 import { environment } from '../environment.ts'
 import { describeError, Interruption, LoopchartError } from '../errors.ts'
 import type { JournalEntry, RunEvent, SettlingEvent } from '../journal/entry.ts'
-import type { AgentContext } from '../machines/context.ts'
-import type { EdgeName } from '../machines/edgeNames.ts'
-import type { Compaction, ModelTurn, ToolAnswer } from '../machines/effects.ts'
 import { type Ending, endingOf } from '../machines/outcome.ts'
-import { abort, cancelledAnswer, failedAnswer } from '../machines/reducers.ts'
+import { abort } from '../machines/reducers.ts'
 import { isThenable } from '../thenables.ts'
 import { askedOf } from './doubts.ts'
-import { eventOf } from './eventOf.ts'
-import type { EffectReport, EventBody } from './events.ts'
-import type { Fold, Progress } from './fold.ts'
+import type { Fold } from './fold.ts'
 import type { Host } from './host.ts'
-import type { AgentSnapshot, Effect } from './pureMachine.ts'
+import type { Narrator } from './narrator.ts'
+import type { Effect } from './pureMachine.ts'
 import type { Shutdown, ShutdownStage } from './shutdown.ts'
-import { takenEdge } from './takenEdge.ts'
 
 export interface DriverOptions {
   readonly host: Host
@@ -26,7 +21,7 @@ export interface DriverOptions {
   /** Called with each event that the machine has seen. */
   readonly taken?: ((event: RunEvent) => void) | undefined
   /** Absent where nobody watches. */
-  readonly observe?: ((event: EventBody) => void) | undefined
+  readonly narrator?: Narrator | undefined
   /** Leads the run out of the process. */
   readonly shutdown: Shutdown
 }
@@ -57,9 +52,8 @@ export class Driver {
   readonly #host: Host
   readonly #record: DriverOptions['record']
   readonly #taken: DriverOptions['taken']
-  readonly #observe: DriverOptions['observe']
+  readonly #narrator: Narrator | undefined
   readonly #shutdown: Shutdown
-  readonly #startedAt = new Map<string, number>()
   /** Places of calls that are put to a person. */
   readonly #asked = new Set<string>()
   /** Places of effects that are left for another process. */
@@ -71,17 +65,15 @@ export class Driver {
   #isCaughtUp = false
   /** Whether the journal is to be told how the run ends, or that it waits. */
   #hasNews = false
-  /** Text of the present model call that has been shown. */
-  #shown = ''
   /** Whether the agent that called this one was closed. */
   #isInterruptedFromAbove = false
 
-  constructor(fold: Fold, { host, record, taken, observe, shutdown }: DriverOptions) {
+  constructor(fold: Fold, { host, record, taken, narrator, shutdown }: DriverOptions) {
     this.#fold = fold
     this.#host = host
     this.#record = record
     this.#taken = taken
-    this.#observe = observe
+    this.#narrator = narrator
     this.#shutdown = shutdown
     void host.cancelled.then(() => this.#whenCancelled?.())
   }
@@ -201,7 +193,7 @@ export class Driver {
   #leave(effect: Effect): void {
     this.#left.add(effect.place)
     this.#host.stop(effect.place, new Interruption())
-    if (this.#observe !== undefined) this.#observeEnd(effect, givenUp(effect))
+    this.#narrator?.effectGivenUp(effect)
   }
 
   /** While the agent is being closed, a run that another process can go on with finishes its step and begins no other. */
@@ -252,17 +244,8 @@ export class Driver {
     const progress = this.#fold.apply(event, at)
     this.#taken?.(event)
     for (const { place } of progress.stopped) this.#host.stop(place)
-    if (this.#observe !== undefined) this.#observeEvent(before, event, settled, progress)
+    this.#narrator?.happened({ event, settled, before, after: this.#fold.snapshot, progress })
     if (progress.started.length > 0) await this.#startEffects(progress.started)
-  }
-
-  /** Shows what an effect reports while it goes on. */
-  observeReport(effect: Effect, report: EffectReport): void {
-    const body = eventOf(effect, report)
-    if (body === undefined) return
-    if (body.type === 'model.delta') this.#shown += body.text
-    else if (body.type === 'model.reset') this.#shown = ''
-    this.#observe?.(body)
   }
 
   async #startEffects(wanted: readonly Effect[]): Promise<void> {
@@ -272,7 +255,7 @@ export class Driver {
     for (const effect of effects) {
       // The word to stop may have come meanwhile: what has not begun need not be stopped.
       if (this.#host.isCancelled || this.#stage === 'over') return
-      if (this.#observe !== undefined) this.#observeStart(effect)
+      this.#narrator?.effectStarted(effect)
       this.#host.start(effect)
     }
   }
@@ -342,8 +325,9 @@ export class Driver {
 
   /** Text of a reply that never became whole is better than none. */
   #withShownText(ending: Ending): Ending {
-    if (ending.status !== 'aborted' || ending.partial !== undefined || this.#shown === '') return ending
-    return { ...ending, partial: this.#shown }
+    const shown = this.#narrator?.shown ?? ''
+    if (ending.status !== 'aborted' || ending.partial !== undefined || shown === '') return ending
+    return { ...ending, partial: shown }
   }
 
   /** The run cannot go on: something failed that no run should meet. What is known of it is kept. */
@@ -361,102 +345,6 @@ export class Driver {
       error,
     })
   }
-
-  #observeStart({ kind, place, input }: Effect): void {
-    this.#startedAt.set(place, environment().now())
-    if (kind === 'callModel') {
-      this.#shown = ''
-      this.#observe?.({ type: 'model.started', place, closing: input.toolChoice === 'none' })
-    } else if (kind === 'runTool') {
-      const { id: callId, function: called } = input.call
-      this.#observe?.({ type: 'tool.started', place, callId, name: called.name, arguments: called.arguments })
-    } else if (kind === 'compact') {
-      this.#observe?.({ type: 'compaction.started', place })
-    }
-  }
-
-  /** Shows one event and what it changed: how its effect ended, which edges were taken, what was given up over it. */
-  #observeEvent(
-    before: AgentSnapshot,
-    event: RunEvent,
-    settled: Effect | undefined,
-    progress: Progress,
-  ): void {
-    const { context } = this.#fold.snapshot
-    if (settled !== undefined && 'place' in event) {
-      this.#observeEnd(settled, event)
-      // Text that was shown and did not enter the transcript (the call failed, the reply was cut off) is void.
-      if (context.transcript.length === before.context.transcript.length) this.#takeBack(settled)
-    }
-    if (event.type === 'sent') this.#observe?.({ type: 'message.received', message: event.message })
-    this.#observeUsage(before.context, context)
-    for (const effect of progress.stopped) this.#observeEnd(effect, givenUp(effect))
-    const { verdict, warnings } = context
-    for (const edge of progress.taken) {
-      const name = takenEdge(edge, before)
-      const evidence = verdict !== undefined && isOfLimit(name) ? { verdict } : {}
-      this.#observe?.({ type: 'transition', ...name, ...evidence })
-    }
-    if (warnings !== before.context.warnings) {
-      for (const warning of warnings) this.#observe?.({ type: 'limit.warned', warning })
-    }
-    if (verdict !== undefined && verdict !== before.context.verdict) {
-      this.#observe?.({ type: 'limit.reached', verdict })
-    }
-  }
-
-  #observeUsage(before: AgentContext, { usage, usageByModel, cost, settings }: AgentContext): void {
-    if (usage === before.usage) return
-    const isPriced = Object.keys(settings.prices).length > 0
-    const total = { ...usage, byModel: usageByModel }
-    this.#observe?.({ type: 'usage.updated', usage: total, ...(isPriced ? { cost } : {}) })
-  }
-
-  #observeEnd({ kind, place, input }: Effect, event: SettlingEvent): void {
-    const now = environment().now()
-    const durationMs = now - (this.#startedAt.get(place) ?? now)
-    this.#startedAt.delete(place)
-    if (kind === 'callModel') {
-      const call = { place, closing: input.toolChoice === 'none', durationMs }
-      if (event.type === 'failed') this.#observe?.({ type: 'model.failed', ...call, error: event.error })
-      else this.#observe?.({ type: 'model.finished', ...call, reply: (event.output as ModelTurn).reply })
-    } else if (kind === 'runTool') {
-      const { id: callId, function: called } = input.call
-      const answer = event.type === 'failed' ? failedAnswer(event.error) : (event.output as ToolAnswer)
-      this.#observe?.({ type: 'tool.finished', place, callId, name: called.name, ...answer, durationMs })
-    } else if (kind === 'compact') {
-      this.#observe?.({ type: 'compaction.finished', place, ...compactionOf(event), durationMs })
-    }
-  }
-
-  #takeBack({ kind, place, input }: Effect): void {
-    if (kind !== 'callModel' || this.#shown === '') return
-    this.#shown = ''
-    this.#observe?.({ type: 'model.reset', place, closing: input.toolChoice === 'none' })
-  }
-}
-
-function compactionOf(event: SettlingEvent): Partial<Omit<Compaction, 'state' | 'ceiling'>> {
-  // The effect itself never fails: this one was given up.
-  if (event.type === 'failed') return { problem: event.error.message }
-  const { state: _state, ceiling: _ceiling, ...told } = event.output as Compaction
-  return told
-}
-
-/** Whether an edge was taken because of a limit. */
-function isOfLimit({ guard, event }: EdgeName): boolean {
-  return guard === 'limitConcludes' || guard === 'limitAborts' || event.startsWith('deadline.')
-}
-
-/** How an effect ends that the machine no longer wants. */
-function givenUp({ kind, place }: Effect): SettlingEvent {
-  return kind === 'runTool'
-    ? { type: 'settled', place, output: cancelledAnswer }
-    : {
-        type: 'failed',
-        place,
-        error: { code: 'cancelled', message: 'The call was given up.', retryable: false },
-      }
 }
 
 /** Tells a failing journal from a failing machine. */

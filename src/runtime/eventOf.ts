@@ -8,6 +8,16 @@ export function eventOf({ kind, place, input }: Effect, report: EffectReport): E
       return kind === 'callModel'
         ? { type: 'model.delta', place, closing: input.toolChoice === 'none', text: report.text }
         : undefined
+    case 'request':
+      return kind === 'callModel'
+        ? {
+            type: 'model.requested',
+            place,
+            closing: input.toolChoice === 'none',
+            request: report.request,
+            ...(report.tokens === undefined ? {} : { tokens: report.tokens }),
+          }
+        : undefined
     case 'reset':
       return kind === 'callModel'
         ? { type: 'model.reset', place, closing: input.toolChoice === 'none' }

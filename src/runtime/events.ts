@@ -1,10 +1,12 @@
 import type { ErrorInfo } from '../errors.ts'
 import type { EdgeName } from '../machines/edgeNames.ts'
 import type { Spent } from '../machines/effects.ts'
+import type { LimitGauge } from '../machines/limits/gauges.ts'
 import type { Verdict, Warning } from '../machines/limits/judgement.ts'
 import type { Outcome, RunUsage } from '../machines/outcome.ts'
 import type { ModelReply } from '../messages/reply.ts'
-import type { UserMessage } from '../messages/types.ts'
+import type { Message, UserMessage } from '../messages/types.ts'
+import type { ModelRequest } from '../models/model.ts'
 
 /** Everything that can be seen of a run, in the order in which it happens. The last one is `run.finished`. */
 export type AgentEvent = EventFacts & EventBody
@@ -16,13 +18,27 @@ export type EventBody =
       readonly resumed: boolean
       /** Where it stands: `thinking.calling` for a fresh run. */
       readonly state: string
+      /** How many entries its journal had when it was taken up; absent for a fresh run. */
+      readonly recorded?: number
     }
   | ({
       readonly type: 'transition'
       /** What a limit found that sent the run this way. */
       readonly verdict?: Verdict
     } & EdgeName)
+  /**
+   * Messages have entered the transcript, exactly as they stand there: at first those that the run begins with, or the
+   * whole transcript where it goes on.
+   */
+  | { readonly type: 'messages.appended'; readonly messages: readonly Message[] }
   | ({ readonly type: 'model.started' } & ModelCall)
+  | ({
+      readonly type: 'model.requested'
+      /** As it is sent: the system message, what the memory shows of the transcript, a note. */
+      readonly request: ModelRequest
+      /** Its tokens, as they are counted and calibrated; absent where the memory did not have to count them. */
+      readonly tokens?: number
+    } & ModelCall)
   | ({ readonly type: 'model.delta'; readonly text: string } & ModelCall)
   /** The text that was shown since the call began is void, and a consumer that has shown it takes it back. */
   | ({ readonly type: 'model.reset' } & ModelCall)
@@ -71,6 +87,8 @@ export type EventBody =
       /** What that cost, where the agent knows prices. */
       readonly cost?: number
     }
+  /** What the limits that are on have counted: when the run begins or goes on, with each step, and at its end. */
+  | { readonly type: 'limits.updated'; readonly limits: readonly LimitGauge[] }
   | { readonly type: 'limit.warned'; readonly warning: Warning }
   | { readonly type: 'limit.reached'; readonly verdict: Verdict }
   | { readonly type: 'run.finished'; readonly outcome: Outcome<unknown> }
@@ -101,6 +119,8 @@ export type EffectReport =
   /** Text that was reported is void. */
   | { readonly type: 'reset' }
   | { readonly type: 'delta'; readonly text: string }
+  /** What a model is sent, and its tokens where they were counted. */
+  | { readonly type: 'request'; readonly request: ModelRequest; readonly tokens?: number }
   | { readonly type: 'progress'; readonly progress: unknown }
   | { readonly type: 'delay'; readonly delayMs: number }
   | { readonly type: 'retry'; readonly failures: number; readonly delayMs: number; readonly message: string }

@@ -7,12 +7,12 @@ import type {
   Ending,
   EndingFacts,
   Outcome,
+  OutcomeFacts,
   PendingApproval,
   Waiting,
 } from '../machines/outcome.ts'
 import type { ReadResult } from '../messages/readJson.ts'
 import type { ToolCall, UserMessage } from '../messages/types.ts'
-import { hush, isThenable } from '../thenables.ts'
 import type { RunTools } from '../tools/toolbox.ts'
 import { approvalToken } from './approvalToken.ts'
 import { Driver, type DriverOptions, type StartingPoint } from './driver.ts'
@@ -21,7 +21,8 @@ import type { AgentEvent, EventBody } from './events.ts'
 import type { Fold } from './fold.ts'
 import { Inbox } from './inbox.ts'
 import { InProcessHost, type Services } from './inProcessHost.ts'
-import { stateOf } from './pureMachine.ts'
+import { Narrator } from './narrator.ts'
+import { notify } from './notify.ts'
 import type { Shutdown } from './shutdown.ts'
 
 /** A run that is ready to be driven. */
@@ -50,8 +51,17 @@ export interface ExecutionOptions<Output> {
   readonly context?: unknown
   /** Messages for the run while it is under way. */
   readonly inbox?: Inbox | undefined
+  /** The runs of the agent that are under way. */
+  readonly active: Set<RunUnderWay>
   /** Makes of the answer's text what the agent promises. */
   readonly read: (text: string) => ReadResult<Output>
+}
+
+/** What can be said to a run while it is under way. */
+export interface RunUnderWay {
+  readonly runId: string
+  send(message: UserMessage): Promise<void>
+  abort(message?: string): void
 }
 
 /** A run that can be watched: iterate over its events, await its outcome, or both. */
@@ -78,12 +88,14 @@ export async function execute<Output>(
   run: PreparedRun,
   options: ExecutionOptions<Output>,
 ): Promise<Outcome<Output>> {
-  const { services, journal, inbox, onEvent } = options
+  const { services, journal, inbox = new Inbox(), onEvent, redact } = options
   const startedAt = environment().now()
-  const observe =
+  const narrator =
     onEvent &&
-    ((body: EventBody) =>
-      notify(onEvent, { runId: run.id, at: environment().wallNow(), ...body }, options.redact))
+    new Narrator(
+      (body: EventBody) => notify(onEvent, { runId: run.id, at: environment().wallNow(), ...body }, redact),
+      () => environment().now(),
+    )
   const host = new InProcessHost(
     services,
     {
@@ -92,13 +104,13 @@ export async function execute<Output>(
       tools: options.tools,
       elapsedMs: () => run.fold.elapsedAt(environment().wallNow()),
     },
-    observe && ((effect, report) => driver.observeReport(effect, report)),
+    narrator && ((effect, report) => narrator.effectReported(effect, report)),
   )
   const driver: Driver = new Driver(run.fold, {
     host,
     record: journal && recorder(journal, run),
-    taken: inbox && ((event) => inbox.taken(event)),
-    observe,
+    taken: (event) => inbox.taken(event),
+    narrator,
     shutdown: options.shutdown,
   })
   const signals = options.signals.filter((signal) => signal !== undefined && signal !== null)
@@ -109,23 +121,29 @@ export async function execute<Output>(
   }
   for (const signal of signals) signal.addEventListener('abort', cancel, { once: true })
   if (signals.some(({ reason }) => reason instanceof Interruption)) driver.interrupt()
+  const underWay: RunUnderWay = {
+    runId: run.id,
+    send: (message) => inbox.send(message),
+    abort: (message) => host.cancel(message === undefined ? {} : { message }),
+  }
   try {
     if (run.from.opening !== undefined) await driver.open(run.from.opening)
-    observe?.({ type: 'run.started', resumed: run.resumed, state: stateOf(run.fold.snapshot) })
-    const { historyNotes: notes } = run.fold.snapshot.context
-    if (notes.length > 0 && !run.resumed) observe?.({ type: 'history.repaired', notes })
-    const { verdict } = run.fold.snapshot.context
-    if (verdict !== undefined && !run.resumed) observe?.({ type: 'limit.reached', verdict })
-    inbox?.open((event) => host.tell(event))
+    options.active.add(underWay)
+    narrator?.runStarted(run.fold.snapshot, run.resumed ? run.recorded : undefined)
+    inbox.open((event) => host.tell(event))
     const ending = await driver.drive(withCancellation(run.from, signals))
-    inbox?.close()
-    const facts = { runId: run.id, durationMs: environment().now() - startedAt }
-    const outcome = withTokens({ ...facts, ...withOutput(ending, options.read) })
+    inbox.close()
+    const outcome = outcomeOf(ending, {
+      runId: run.id,
+      durationMs: environment().now() - startedAt,
+      read: options.read,
+    })
     // Watchers are shown a copy: what they, or redact, change of it is theirs.
-    observe?.({ type: 'run.finished', outcome: { ...outcome } })
+    narrator?.runFinished({ ...outcome })
     return outcome
   } finally {
-    inbox?.close()
+    options.active.delete(underWay)
+    inbox.close()
     for (const signal of signals) signal.removeEventListener('abort', cancel)
   }
 }
@@ -176,6 +194,14 @@ export function watch<Output>(
   }
 }
 
+/** The outcome that an ending comes to. */
+export function outcomeOf<Output>(
+  ending: Ending,
+  { read, ...facts }: Pick<OutcomeFacts, 'runId' | 'durationMs'> & Pick<ExecutionOptions<Output>, 'read'>,
+): Outcome<Output> {
+  return withTokens({ ...facts, ...withOutput(ending, read) })
+}
+
 /** The form was checked when the answer came, so it can only fail where a resumed agent promises another form. */
 function withOutput<Output>(
   ending: Ending,
@@ -214,28 +240,4 @@ function cancellationOf({ reason }: AbortSignal): Cancellation {
   if (reason instanceof DOMException && reason.name === 'AbortError') return {}
   if (reason instanceof DOMException && reason.name === 'TimeoutError') return { timedOut: true }
   return reason === undefined ? {} : { message: messageOf(reason) }
-}
-
-/** A watcher that fails, at once or later, costs a warning, not the run. */
-function notify(
-  onEvent: (event: AgentEvent) => unknown,
-  event: AgentEvent,
-  redact: (event: AgentEvent) => AgentEvent | undefined = (whole) => whole,
-): void {
-  let what = 'redact'
-  const warn = (thrown: unknown): void =>
-    process.emitWarning(`${what} threw on "${event.type}": ${messageOf(thrown)}`, {
-      code: 'LOOPCHART_ON_EVENT',
-    })
-  try {
-    const shown = redact(event)
-    hush(shown)
-    // Who gives back nothing, or a promise, has not said what may be seen.
-    if (typeof shown !== 'object' || shown === null || isThenable(shown)) return
-    what = 'onEvent'
-    const returned = onEvent(shown)
-    if (returned instanceof Promise) returned.catch(warn)
-  } catch (thrown) {
-    warn(thrown)
-  }
 }

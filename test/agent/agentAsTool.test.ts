@@ -294,7 +294,10 @@ describe('the run of a sub-agent', () => {
     const progress = shown.map((event) => event.progress as AgentProgress)
     expect(progress.map(({ type, event }) => `${type} ${event.runId} ${event.type}`)).toEqual([
       'agent r/c run.started',
+      'agent r/c messages.appended',
+      'agent r/c limits.updated',
       'agent r/c model.started',
+      'agent r/c model.requested',
       'agent r/c model.delta',
       'agent r/c model.delta',
       'agent r/c model.delta',
@@ -302,6 +305,7 @@ describe('the run of a sub-agent', () => {
       'agent r/c usage.updated',
       'agent r/c transition',
       'agent r/c transition',
+      'agent r/c messages.appended',
       'agent r/c run.finished',
     ])
   })

@@ -93,7 +93,7 @@ describe('the promise', () => {
       'events without an end',
       done,
       changing((event) => (event.type === 'run.finished' ? undefined : event)),
-      /it is transition/,
+      /it is messages.appended/,
     ],
     ['it settles', 'a run that never ends', done, () => new Promise(() => {}), /nothing happened for 10 ms/],
     [
