@@ -154,7 +154,13 @@ describe('the spans of a run', () => {
     const telemetry = otel({ ...recorded.options, captureContent: true })
     const messages = [
       { role: 'system', content: 'Be brief.' },
-      { role: 'user', content: [{ type: 'text', text: 'What?' }, { type: 'image_url', image_url: { url: 'x:y' } }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What?' },
+          { type: 'image_url', image_url: { url: 'x:y' } },
+        ],
+      },
       { role: 'tool', tool_call_id: 'first', content: '3' },
     ]
     const request = { messages, tools: [], toolChoice: 'auto' }
@@ -329,6 +335,9 @@ describe('where a span belongs', () => {
       expect(parentOf(tool)).toBe(run.spanContext().spanId)
     }
     expect(recorded.spans()).toHaveLength(9)
+    const durations = await recorded.histogram('gen_ai.client.operation.duration')
+    const counts = durations.map(({ attributes, count }) => [attributes['gen_ai.operation.name'], count])
+    expect(counts.filter(([operation]) => operation === 'chat').map(([, count]) => count)).toEqual([2, 2])
   })
 
   it('a run that goes on is linked to where it waited', async () => {
