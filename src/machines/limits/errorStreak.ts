@@ -1,3 +1,4 @@
+import { counted } from './counted.ts'
 import { judged } from './ladder.ts'
 import type { Limit } from './limit.ts'
 
@@ -15,5 +16,5 @@ export const errorStreak: Limit = ({ progress: { failures }, settings: { limits 
 }
 
 function evidenceOfStreak(count: number): string {
-  return `${count} tool calls in a row failed`
+  return `${counted(count, 'tool call')} in a row failed`
 }
