@@ -19,7 +19,7 @@ export { type SummaryChange, summaryAfter, summaryChange } from './journal/summa
 export type { AgentInput, RunInput } from './machines/context.ts'
 export type { CustomJudgement, CustomLimit, RunFacts, SettledCall } from './machines/limits/customLimit.ts'
 export type { Reaction, Verdict, Warning } from './machines/limits/judgement.ts'
-export type { LimitLadder } from './machines/limits/ladder.ts'
+export type { CallLadder, FailureLadder, LimitLadder } from './machines/limits/ladder.ts'
 export type { LimitName, LimitSetting, Limits } from './machines/limits/limits.ts'
 export type { MemoryState } from './machines/memoryState.ts'
 export type {
@@ -33,6 +33,7 @@ export type {
 } from './machines/outcome.ts'
 export type { Price, Prices } from './machines/prices.ts'
 export type { Decision } from './machines/reducers.ts'
+export { type AnsweredCall, type ResultFormat, resultEnvelope } from './machines/resultFormat.ts'
 export { type LimitTexts, limitTexts, type PartialResult } from './machines/texts/limitTexts.ts'
 export * from './memory/index.ts'
 export * from './messages/index.ts'

@@ -1,5 +1,5 @@
 import { createAgentMachine } from '../machines/agentMachine.ts'
-import { type LimitLadder, reactions } from '../machines/limits/ladder.ts'
+import type { CallLadder } from '../machines/limits/ladder.ts'
 import { defaultSettings, type RunSettings } from '../machines/settings.ts'
 import { toMermaid } from './toMermaid.ts'
 
@@ -13,11 +13,11 @@ export function agentDiagram(settings: RunSettings = defaultSettings): string {
   return toMermaid(createAgentMachine(settings), { notes: { observing: ['Limits', ...lines] } })
 }
 
+/** From the mildest to the strictest. */
+const rungNames = ['warn', 'refuse', 'conclude', 'abort'] as const
+
 /** `repeats 2 → warn, 3 → conclude` */
-function limitLine(name: string, ladder: LimitLadder): string {
-  const rungs = reactions.flatMap((reaction) => {
-    const threshold = ladder[reaction]
-    return threshold === undefined ? [] : [`${threshold} → ${reaction}`]
-  })
-  return `${name} ${rungs.length === 0 ? 'off' : rungs.reverse().join(', ')}`
+function limitLine(name: string, ladder: CallLadder): string {
+  const rungs = rungNames.flatMap((rung) => (ladder[rung] === undefined ? [] : [`${ladder[rung]} → ${rung}`]))
+  return `${name} ${rungs.length === 0 ? 'off' : rungs.join(', ')}`
 }

@@ -50,6 +50,11 @@ export interface ToolErrorFacts {
   }
   /** The limit of tool calls. */
   limit_reached: { readonly max: number }
+  /** The same call was made too often. */
+  repeated: {
+    /** What to do instead. */
+    readonly advice: string
+  }
 }
 
 type NoFacts = Readonly<Record<string, never>>
@@ -123,6 +128,8 @@ export const toolTexts: { readonly [Code in ToolErrorCode]: (facts: ToolErrorFac
   limit_reached: ({ max }) =>
     `All ${max} tool calls of this run are used up, and this one was not run.\n` +
     'Answer from what is known, and say what is missing.',
+
+  repeated: ({ advice }) => `The same call was made before, and this one was not run.\n${advice}`,
 }
 
 function namesOf(names: readonly string[]): string {

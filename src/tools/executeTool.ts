@@ -1,4 +1,4 @@
-import { type Backoff, fullJitter } from '../backoff.ts'
+import { type Backoff, waitAfter } from '../backoff.ts'
 import { delay } from '../delay.ts'
 import { environment } from '../environment.ts'
 import { messageOf } from '../errors.ts'
@@ -98,7 +98,7 @@ async function runWithRetries(
     if (thrown === undefined || failures > tool.retries || !mayPass(tool, thrown.error)) {
       return byModel.size === 0 ? result : { ...result, usage, usageByModel: Object.fromEntries(byModel) }
     }
-    const delayMs = fullJitter(failures, BACKOFF)
+    const delayMs = waitAfter(failures, tool.retryDelaysMs, BACKOFF)
     onRetry({ failures, delayMs, message: messageOf(thrown.error) })
     await delay(delayMs, context.signal)
   }
@@ -173,7 +173,14 @@ function race(tool: Tool, running: PromiseLike<unknown>, stopper: Stopper): Prom
 }
 
 function succeeded(tool: Tool, value: unknown): Attempt {
-  return { result: { content: capText(rendered(tool, value), tool.maxResultTokens) } }
+  return { result: { content: capped(tool, rendered(tool, value)) } }
+}
+
+function capped({ maxResultTokens, maxResultCharacters }: Tool, text: string): string {
+  const content = capText(text, maxResultTokens)
+  return maxResultCharacters === undefined
+    ? content
+    : capText(content, maxResultCharacters, ({ length }) => length)
 }
 
 /** A tool that ran has run, whatever becomes of its result. */
