@@ -33,7 +33,8 @@ export interface ToolErrorFacts {
   truncated: NoFacts
   waiting: NoFacts
   denied: { readonly reason?: string | undefined }
-  timeout: { readonly name: string; readonly timeoutMs: number }
+  /** After how long it was given up, or what it threw because something else took too long. */
+  timeout: { readonly name: string } & ({ readonly timeoutMs: number } | { readonly problem: string })
   cancelled: {
     readonly name?: string
     /** Whether it had begun. Absent where that is not known. */
@@ -107,8 +108,11 @@ export const toolTexts: { readonly [Code in ToolErrorCode]: (facts: ToolErrorFac
     `A person did not allow this call, and it was not run.${reason ? ` Reason: ${reason}` : ''}\n` +
     'Do not make the same call again; go another way, or say what cannot be done without it.',
 
-  timeout: ({ name, timeoutMs }) =>
-    `${name} did not finish within ${timeoutMs} ms and was given up. It may still have had an effect.\n` +
+  timeout: (facts) =>
+    ('timeoutMs' in facts
+      ? `${facts.name} did not finish within ${facts.timeoutMs} ms and was given up.`
+      : `${facts.name} timed out: ${shorten(facts.problem, SHOWN_PROBLEM)}.`) +
+    ' It may still have had an effect.\n' +
     'Check whether it did before you repeat it, and ask for less at once.',
 
   cancelled: ({ name = 'this call', begun }) =>

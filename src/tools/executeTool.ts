@@ -9,6 +9,7 @@ import { soundUsage } from '../messages/soundReply.ts'
 import { toolError } from '../messages/toolTexts.ts'
 import type { ToolCall } from '../messages/types.ts'
 import { hush, isThenable, within } from '../thenables.ts'
+import { isTimeoutError } from './isTimeoutError.ts'
 import { thrownText } from './plainError.ts'
 import { readArguments } from './readArguments.ts'
 import { renderResult } from './renderResult.ts'
@@ -240,7 +241,8 @@ function cancelled({ name }: Tool, begun: boolean): ToolResult {
 }
 
 function failed({ name }: Tool, thrown: unknown): ToolResult {
-  return toolError('failed', { name, problem: thrownText(thrown) })
+  const facts = { name, problem: thrownText(thrown) }
+  return isTimeoutError(thrown) ? toolError('timeout', facts) : toolError('failed', facts)
 }
 
 function unknownTool(name: string, tools: ReadonlyMap<string, Tool>): ToolResult {

@@ -11,7 +11,7 @@ import {
 import { type ScriptedCall, scriptedModel } from '../../src/testing/index.ts'
 import { journalOf } from '../support/journals.ts'
 import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
-import { countingAdd, deferred } from '../support/tools.ts'
+import { countingAdd, deferred, throwing } from '../support/tools.ts'
 
 const empty = z.object({})
 const numbered = z.object({ n: z.number() })
@@ -129,6 +129,36 @@ describe('a tool that fails in a way that may pass', () => {
     expect(expectAborted(outcome).reason).toBe('cancelled')
     expect(keys).toHaveLength(1)
     expect(vi.getTimerCount()).toBe(0)
+  })
+})
+
+describe('a timeout that a tool throws', () => {
+  const hostile = {
+    get name(): string {
+      throw new Error('no name')
+    },
+  }
+  it.each([
+    [
+      'of its own signal',
+      new DOMException('too slow', 'TimeoutError'),
+      'timeout): fail timed out: TimeoutError: too slow. It may',
+    ],
+    [
+      'of the network',
+      Object.assign(new Error('connect'), { code: 'ETIMEDOUT' }),
+      'timeout): fail timed out: connect. It may',
+    ],
+    [
+      'of fetch',
+      new TypeError('fetch failed', { cause: { code: 'UND_ERR_HEADERS_TIMEOUT' } }),
+      'timeout): fail timed out: TypeError: fetch failed',
+    ],
+    ['that is none', new Error('too slow'), 'failed): fail failed: too slow'],
+    ['that cannot be read', hostile, 'failed): fail failed: '],
+  ])('%s is told apart from other errors', async (_what, thrown, text) => {
+    const [content] = await runCalls([{ ...throwing(thrown), retries: 0 }], [{ name: 'fail' }])
+    expect(content).toContain(`Error (${text}`)
   })
 })
 
