@@ -27,6 +27,7 @@ import type { AbortReason, Outcome } from './machines/outcome.ts'
 import { policyOf } from './machines/policy.ts'
 import type { Prices } from './machines/prices.ts'
 import type { Decision } from './machines/reducers.ts'
+import type { ResultFormat } from './machines/resultFormat.ts'
 import { type RunSettings, resolveSettings } from './machines/settings.ts'
 import type { LimitTexts } from './machines/texts/limitTexts.ts'
 import { defaultMemory } from './memory/defaultMemory.ts'
@@ -131,8 +132,22 @@ export interface AgentOptions<Output = string> {
   readonly prices?: Prices
   /** What the model is told by limits. Default: `limitTexts.en`; `limitTexts.zh` is Chinese. */
   readonly texts?: LimitTexts
-  /** How often a model call is tried again after an error that may pass. Default: 2. */
+  /**
+   * What the model is shown of each tool call that is settled, be it a result or an error: a pure function. Default: the
+   * text alone. `resultEnvelope` makes `{"success": true, "result": …}` of it.
+   */
+  readonly resultFormat?: ResultFormat
+  /**
+   * How often a model call is tried again after an error that may pass. Default: 2, or as often as `modelRetryDelaysMs`
+   * has waits.
+   */
   readonly modelRetries?: number
+  /**
+   * Milliseconds to wait before each of these attempts, such as `[1000, 2000]`; the last one holds for all further ones.
+   * What a provider asks for (`Retry-After`) goes before, for at most 30 s. Default: exponential back-off with jitter, from
+   * at most 500 ms up to 30 s.
+   */
+  readonly modelRetryDelaysMs?: readonly number[]
   /** What a text means whose finish reason announces tool calls that are not there. Default: `nudge`, once. */
   readonly missingCalls?: RunSettings['missingCalls']
   /**

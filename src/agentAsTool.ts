@@ -30,6 +30,7 @@ type Inherited =
   | 'concurrency'
   | 'repeatable'
   | 'maxResultTokens'
+  | 'maxResultCharacters'
   | 'onlyWhen'
   | 'render'
 

@@ -1,4 +1,4 @@
-import { type Backoff, fullJitter } from '../backoff.ts'
+import { type Backoff, waitAfter } from '../backoff.ts'
 import { delay } from '../delay.ts'
 import { environment } from '../environment.ts'
 import { Interruption, messageOf } from '../errors.ts'
@@ -9,6 +9,7 @@ import { soundUsage } from '../messages/soundReply.ts'
 import { toolError } from '../messages/toolTexts.ts'
 import type { ToolCall } from '../messages/types.ts'
 import { hush, isThenable, within } from '../thenables.ts'
+import { isTimeoutError } from './isTimeoutError.ts'
 import { thrownText } from './plainError.ts'
 import { readArguments } from './readArguments.ts'
 import { renderResult } from './renderResult.ts'
@@ -102,7 +103,7 @@ async function runWithRetries(
     if (thrown === undefined || failures > tool.retries || !mayPass(tool, thrown.error)) {
       return byModel.size === 0 ? result : { ...result, usage, usageByModel: Object.fromEntries(byModel) }
     }
-    const delayMs = fullJitter(failures, BACKOFF)
+    const delayMs = waitAfter(failures, tool.retryDelaysMs, BACKOFF)
     onRetry({ failures, delayMs, message: messageOf(thrown.error) })
     await delay(delayMs, context.signal)
   }
@@ -177,7 +178,14 @@ function race(tool: Tool, running: PromiseLike<unknown>, stopper: Stopper): Prom
 }
 
 function succeeded(tool: Tool, value: unknown): Attempt {
-  return { result: { content: capText(rendered(tool, value), tool.maxResultTokens) } }
+  return { result: { content: capped(tool, rendered(tool, value)) } }
+}
+
+function capped({ maxResultTokens, maxResultCharacters }: Tool, text: string): string {
+  const content = capText(text, maxResultTokens)
+  return maxResultCharacters === undefined
+    ? content
+    : capText(content, maxResultCharacters, ({ length }) => length)
 }
 
 /** A tool that ran has run, whatever becomes of its result. */
@@ -237,7 +245,8 @@ function cancelled({ name }: Tool, begun: boolean): ToolResult {
 }
 
 function failed({ name }: Tool, thrown: unknown): ToolResult {
-  return toolError('failed', { name, problem: thrownText(thrown) })
+  const facts = { name, problem: thrownText(thrown) }
+  return isTimeoutError(thrown) ? toolError('timeout', facts) : toolError('failed', facts)
 }
 
 function unknownTool(name: string, tools: ReadonlyMap<string, Tool>): ToolResult {
