@@ -29,4 +29,4 @@ export async function main(port = 8080): Promise<void> {
   await endpoint.close()
 }
 
-if (import.meta.main) await main()
+if (process.argv[1] === import.meta.filename) await main()

@@ -3,7 +3,6 @@ import type { AgentEvent } from '../runtime/events.ts'
 import { VERSION } from '../version.ts'
 import { Instruments } from './instruments.ts'
 import { RunSpans } from './runSpans.ts'
-import type { SeenEvent } from './seenEvent.ts'
 
 export interface OtelOptions {
   /** Default: that of the global tracer provider, named `loopchart`. */
@@ -60,7 +59,7 @@ class Telemetry {
   }
 
   /** @param isNested Whether it is told as the progress of the tool call that a sub-agent answers. */
-  see(event: SeenEvent, isNested = false): void {
+  see(event: AgentEvent, isNested = false): void {
     if (event.type === 'run.started') this.#begin(event, isNested)
     const run = this.#runs.get(event.runId)
     // A sub-agent that is watched itself is told of twice.

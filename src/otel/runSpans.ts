@@ -12,7 +12,6 @@ import type { AgentEvent } from '../runtime/events.ts'
 import { ATTRIBUTES, usageAttributes } from './attributes.ts'
 import { answerContent, replyContent, requestContent } from './content.ts'
 import type { Instruments } from './instruments.ts'
-import type { SeenEvent } from './seenEvent.ts'
 
 export interface RunSpansOptions {
   readonly tracer: Tracer
@@ -29,7 +28,7 @@ export interface RunSpansOptions {
   readonly before?: SpanContext | undefined
 }
 
-type EventOf<Type extends SeenEvent['type']> = Extract<SeenEvent, { type: Type }>
+type EventOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { type: Type }>
 
 /** A tool call under way. */
 interface ToolCallSpan {
@@ -78,7 +77,7 @@ export class RunSpans {
     return call && { tool: call.name, context: trace.setSpan(this.#context, call.span) }
   }
 
-  see(event: SeenEvent): void {
+  see(event: AgentEvent): void {
     switch (event.type) {
       case 'model.started':
         this.#startModelCall(event)

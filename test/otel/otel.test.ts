@@ -8,6 +8,7 @@ import {
   defineTool,
   ModelError,
   memoryJournal,
+  type UserMessage,
 } from '../../src/index.ts'
 import { otel } from '../../src/otel/index.ts'
 import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
@@ -151,34 +152,24 @@ describe('the spans of a run', () => {
 
   it('carry the request as it was sent where it is shown and asked for', async () => {
     const recorded = recorder()
-    const telemetry = otel({ ...recorded.options, captureContent: true })
-    const messages = [
-      { role: 'system', content: 'Be brief.' },
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'What?' },
-          { type: 'image_url', image_url: { url: 'x:y' } },
-        ],
-      },
-      { role: 'tool', tool_call_id: 'first', content: '3' },
-    ]
-    const request = { messages, tools: [], toolChoice: 'auto' }
-    await adder(['Hello.']).run('What?', {
-      onEvent(event) {
-        telemetry(event)
-        if (event.type === 'model.started') {
-          telemetry({ ...event, type: 'model.requested', request } as unknown as AgentEvent)
-        }
-      },
-    })
-    const { attributes } = recorded.span('chat')
+    const agent = createAgent({ model: scriptedModel(sums), tools: [add], instructions: 'Be brief.' })
+    const question: UserMessage = {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'What?' },
+        { type: 'image_url', image_url: { url: 'https://example.com/sums.png' } },
+      ],
+    }
+    await agent.run([question], { onEvent: otel({ ...recorded.options, captureContent: true }) })
+    const attributes = recorded.spansNamed('chat').at(-1)?.attributes ?? {}
     expect(JSON.parse(String(attributes['gen_ai.system_instructions']))).toEqual([
       { type: 'text', content: 'Be brief.' },
     ])
     expect(JSON.parse(String(attributes['gen_ai.input.messages']))).toEqual([
       { role: 'user', parts: [{ type: 'text', content: 'What?' }, { type: 'image_url' }] },
+      expect.objectContaining({ role: 'assistant' }),
       { role: 'tool', parts: [{ type: 'tool_call_response', id: 'first', response: '3' }] },
+      { role: 'tool', parts: [{ type: 'tool_call_response', id: 'second', response: '7' }] },
     ])
   })
 
