@@ -112,4 +112,4 @@ export async function main(): Promise<void> {
   console.log([head, ...rows].join('\n'))
 }
 
-if (import.meta.main) await main()
+if (process.argv[1] === import.meta.filename) await main()

@@ -57,4 +57,4 @@ export async function main(): Promise<void> {
   await endpoint.close()
 }
 
-if (import.meta.main) await main()
+if (process.argv[1] === import.meta.filename) await main()

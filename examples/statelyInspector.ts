@@ -1,4 +1,4 @@
-// Shows a live run in Stately's inspector, a web page that is loaded from the public internet.
+// Shows a run in Stately's inspector, a web page that is loaded from the public internet.
 // (@xstate/inspect speaks XState 4 only; @statelyai/inspect is its successor.)
 //
 //   npm install @statelyai/inspect
@@ -7,7 +7,7 @@ import { createWebSocketInspector } from '@statelyai/inspect'
 import { createInspectorServer } from '@statelyai/inspect/server'
 import { createAgent, openaiChat } from 'loopchart'
 import { exampleTools, startOfflineEndpoint } from 'loopchart/offline'
-import { createActor, toPromise } from 'xstate'
+import { statelyInspector } from 'loopchart/stately'
 
 export async function main(port = 8080): Promise<void> {
   const endpoint = await startOfflineEndpoint()
@@ -20,10 +20,8 @@ export async function main(port = 8080): Promise<void> {
   const inspector = createWebSocketInspector({ url: `ws://localhost:${port}` })
   console.log(`The inspector is at http://localhost:${port}. Ctrl-C ends it.`)
 
-  const actor = createActor(agent.machine, { input: 'What is 15*8+32?', inspect: inspector.inspect })
-  actor.start()
-  const ending = await toPromise(actor)
-  console.log(ending.status === 'done' ? ending.output : ending.status)
+  const outcome = await agent.run('What is 15*8+32?', { onEvent: statelyInspector(inspector) })
+  console.log(outcome.status === 'done' ? outcome.output : outcome.status)
 
   await new Promise((resolve) => process.once('SIGINT', resolve))
   inspector.stop()
@@ -31,4 +29,4 @@ export async function main(port = 8080): Promise<void> {
   await endpoint.close()
 }
 
-if (import.meta.main) await main()
+if (process.argv[1] === import.meta.filename) await main()

@@ -17,7 +17,7 @@ const limits = (name: string): string => machines(`limits/${name}`)
 const compared = [
   machines('guards'),
   machines('openCalls'),
-  ...['ladder', 'repeats', 'errorStreak', 'budget', 'seen'].map(limits),
+  ...['ladder', 'repeats', 'sameCalls', 'errorStreak', 'budget', 'seen'].map(limits),
 ]
 
 /** By hand: what no pattern finds. */
@@ -43,9 +43,10 @@ const changes: readonly (readonly [file: string, from: string, to: string])[] = 
   [machines('openCalls'), '    if (open.sequential === true) break\n  }', '  }'],
   [machines('openCalls'), 'if (first !== undefined)', 'if (false)'],
   [machines('openCalls'), 'if (sameAs !== undefined) return false', ''],
-  [machines('openCalls'), "'truncated', 'limit_reached', 'denied'", "'limit_reached', 'denied'"],
-  [machines('openCalls'), "'truncated', 'limit_reached', 'denied'", "'truncated', 'denied'"],
-  [machines('openCalls'), "'truncated', 'limit_reached', 'denied'", "'truncated', 'limit_reached'"],
+  [machines('openCalls'), "  'truncated',\n", ''],
+  [machines('openCalls'), "  'limit_reached',\n", ''],
+  [machines('openCalls'), "  'denied',\n", ''],
+  [machines('openCalls'), "  'repeated',\n", ''],
   [machines('openCalls'), 'answer === undefined ? started === true :', 'answer === undefined ? true :'],
   [machines('agentMachine'), 'CANCEL: {', 'IGNORED: {'],
   [machines('agentMachine'), 'SEND: { actions', 'IGNORED: { actions'],
@@ -57,7 +58,11 @@ const changes: readonly (readonly [file: string, from: string, to: string])[] = 
   [limits('judge'), "['abort', 'conclude']", "['conclude', 'abort']"],
   [limits('judge'), '  malformed,\n  time,', '  time,\n  malformed,'],
   [limits('judge'), '  errorStreak,\n  repeats,', '  repeats,\n  errorStreak,'],
-  [limits('judge'), '  repeats,\n  stagnation,', '  stagnation,\n  repeats,'],
+  [limits('judge'), '  repeats,\n  sameCalls,', '  sameCalls,\n  repeats,'],
+  [limits('judge'), '  sameCalls,\n  stagnation,', '  stagnation,\n  sameCalls,'],
+  [limits('sameCalls'), 'inARow && ', ''],
+  [limits('sameCalls'), 'open.asked === undefined ? asked : ', ''],
+  [limits('errorStreak'), ' || limits.errorStreak.perTool === false', ''],
   [limits('judge'), '  toolCalls,\n  steps,', '  steps,\n  toolCalls,'],
   [limits('ladder'), "['abort', 'conclude', 'warn']", "['warn', 'conclude', 'abort']"],
   [limits('failures'), 'streak = 0', ''],

@@ -9,6 +9,7 @@ import {
   checkedInput,
   checkedMessage,
   checkedOptions,
+  checkWhenBusy,
   placesFor,
   requirePrices,
 } from './checks.ts'
@@ -26,6 +27,7 @@ import type { AbortReason, Outcome } from './machines/outcome.ts'
 import { policyOf } from './machines/policy.ts'
 import type { Prices } from './machines/prices.ts'
 import type { Decision } from './machines/reducers.ts'
+import type { ResultFormat } from './machines/resultFormat.ts'
 import { type RunSettings, resolveSettings } from './machines/settings.ts'
 import type { LimitTexts } from './machines/texts/limitTexts.ts'
 import { defaultMemory } from './memory/defaultMemory.ts'
@@ -38,7 +40,7 @@ import type { AssistantMessage } from './messages/types.ts'
 import { fixedReply } from './models/fixedReply.ts'
 import type { Model } from './models/model.ts'
 import { outputFormat } from './outputFormat.ts'
-import { claimRun } from './runtime/claimRun.ts'
+import { claimRun, claimRunInTurn } from './runtime/claimRun.ts'
 import { type InDoubtPolicy, settleDoubts } from './runtime/doubts.ts'
 import type { Opening, StartingPoint } from './runtime/driver.ts'
 import type { AgentEvent } from './runtime/events.ts'
@@ -130,8 +132,22 @@ export interface AgentOptions<Output = string> {
   readonly prices?: Prices
   /** What the model is told by limits. Default: `limitTexts.en`; `limitTexts.zh` is Chinese. */
   readonly texts?: LimitTexts
-  /** How often a model call is tried again after an error that may pass. Default: 2. */
+  /**
+   * What the model is shown of each tool call that is settled, be it a result or an error: a pure function. Default: the
+   * text alone. `resultEnvelope` makes `{"success": true, "result": …}` of it.
+   */
+  readonly resultFormat?: ResultFormat
+  /**
+   * How often a model call is tried again after an error that may pass. Default: 2, or as often as `modelRetryDelaysMs`
+   * has waits.
+   */
   readonly modelRetries?: number
+  /**
+   * Milliseconds to wait before each of these attempts, such as `[1000, 2000]`; the last one holds for all further ones.
+   * What a provider asks for (`Retry-After`) goes before, for at most 30 s. Default: exponential back-off with jitter, from
+   * at most 500 ms up to 30 s.
+   */
+  readonly modelRetryDelaysMs?: readonly number[]
   /** What a text means whose finish reason announces tool calls that are not there. Default: `nudge`, once. */
   readonly missingCalls?: RunSettings['missingCalls']
   /**
@@ -185,6 +201,11 @@ export interface ResumeOptions extends Omit<RunOptions, 'runId'> {
    * more. Otherwise that is refused with `run_active`. Default: true.
    */
   readonly takeOver?: boolean
+  /**
+   * What happens where the run is under way in this process: that is refused with `run_active`, or its end is awaited, and
+   * the run taken up as it stands then. Default: `refuse`.
+   */
+  readonly whenBusy?: 'queue' | 'refuse'
 }
 
 export interface RecoverOptions<Output = string>
@@ -403,12 +424,14 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
   }
 
   async function resume(runId: string, resumeOptions: ResumeOptions = {}): Promise<Outcome<Output>> {
+    const { takeOver = true, whenBusy = 'refuse' } = resumeOptions
     const takingUp = { ...resumeOptions, decisions: checkedDecisions(resumeOptions.decisions ?? []) }
+    checkWhenBusy(whenBusy)
     return drive(
       runId,
       (execution) => recordedRun(runId, takingUp, execution),
       executionOptions(resumeOptions),
-      resumeOptions.takeOver,
+      { takeOver, whenBusy },
     )
   }
 
@@ -432,7 +455,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
             runId,
             (execution) => recordedRun(runId, takingUp, execution),
             executionOptions(resumeOptions),
-            false,
+            { takeOver: false },
           ),
       })
     } finally {
@@ -443,17 +466,20 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
   async function fork(source: string, forkOptions: ForkOptions): Promise<Outcome<Output>> {
     const { at, reply, results, limits, runId = randomUUID(), ...runOptions } = checkedFork(forkOptions)
     const kept = requireJournal('agent.fork')
-    const { entries, unstarted } = forkJournal(pure, await recorded(source, 'agent.fork'), {
-      runId: source,
-      agent: fingerprint(),
-      at,
-      results,
-      limits,
-    })
-    const answer = reply === undefined ? [] : [await answerWith(reply, unstarted, runId)]
-    const isNew = await kept.append(runId, [...entries, ...answer], 0)
-    if (isNew === false) throw runExists(runId)
-    return resume(runId, runOptions)
+    const begin = async (execution: ExecutionOptions<Output>): Promise<PreparedRun> => {
+      const { entries, unstarted } = forkJournal(pure, await recorded(source, 'agent.fork'), {
+        runId: source,
+        agent: fingerprint(),
+        at,
+        results,
+        limits,
+      })
+      const answer = reply === undefined ? [] : [await answerWith(reply, unstarted, runId)]
+      const isNew = await kept.append(runId, [...entries, ...answer], 0)
+      if (isNew === false) throw runExists(runId)
+      return recordedRun(runId, { decisions: [] }, execution)
+    }
+    return drive(runId, begin, executionOptions(runOptions))
   }
 
   /** What the model call of a fork settles with that is answered beforehand. */
@@ -498,23 +524,26 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
 
   /**
    * Prepares and executes a run, while nobody else in this process does so with the same journal and id.
-   *
-   * @param mayTakeOver Whether another process may be at work on it.
    */
   async function drive(
     id: string,
     prepare: (execution: ExecutionOptions<Output>) => Promise<PreparedRun>,
     execution: ExecutionOptions<Output>,
-    mayTakeOver = true,
+    { takeOver = true, whenBusy = 'refuse' }: Pick<ResumeOptions, 'takeOver' | 'whenBusy'> = {},
   ): Promise<Outcome<Output>> {
     const leave = shutdown.enter()
     let unclaim: (() => void) | undefined
     let lease: Lease | undefined
     try {
-      unclaim = journal && claimRun(journal, id)
+      if (journal !== undefined) {
+        const isQueued = whenBusy === 'queue'
+        unclaim = isQueued
+          ? await claimRunInTurn(journal, id, anyOf(execution.signals))
+          : claimRun(journal, id)
+      }
       const run = await prepare(execution)
       lease = leases?.take(id)
-      if (!mayTakeOver && (await lease?.isHeld) === false) throw runActive(id)
+      if (!takeOver && (await lease?.isHeld) === false) throw runActive(id)
       const outcome = await execute(run, execution)
       if (journal !== undefined && endedAs(outcome, 'interrupted')) shutdown.addInterrupted(id)
       if (endedAs(outcome, 'journal_error')) lease?.abandon()
@@ -574,7 +603,12 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     const takenUp = takeUp(pure, entries, { runId: id, watched, agent: fingerprint(), migrate, machine })
     const { fold, migration } = takenUp
     await checkDecisions(fold.snapshot, decisions, tools)
-    const { told, asked } = settleDoubts(takenUp.inDoubt, { tools, decisions, policy })
+    const { told, asked } = settleDoubts(takenUp.inDoubt, {
+      calls: fold.snapshot.context.calls,
+      tools,
+      decisions,
+      policy,
+    })
     const happened = [...told, ...decisions.map((decision): RunEvent => ({ type: 'decided', decision }))]
     const from: StartingPoint = { happened, asked }
     const isTold = entries.at(-1)?.type === 'ended' || entries.at(-1)?.type === 'waiting'

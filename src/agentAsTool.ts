@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Agent, RunOptions } from './agent.ts'
-import { MisuseError } from './errors.ts'
+import { Interruption, LoopchartError } from './errors.ts'
 import type { Outcome, RunUsage } from './machines/outcome.ts'
 import { noUsage, type Usage } from './messages/reply.ts'
 import type { Message } from './messages/types.ts'
@@ -30,6 +30,7 @@ type Inherited =
   | 'concurrency'
   | 'repeatable'
   | 'maxResultTokens'
+  | 'maxResultCharacters'
   | 'onlyWhen'
   | 'render'
 
@@ -58,7 +59,8 @@ type SubAgent<Output> = Pick<Agent<Output>, 'run' | 'resume'>
 
 /**
  * An agent as a tool of another one. Its answer is the result of the call; a run of it that is aborted, or waits for
- * a person, is a tool error. It is cancelled with the call, and given the `context` of the run that calls it.
+ * a person, is a tool error. It is cancelled with the call, and given the `context` of the run that calls it. Where one of
+ * the two agents is closed meanwhile, the call has no result yet: both runs can be resumed.
  */
 export function agentAsTool<Output, Arguments = AgentTask>(
   agent: SubAgent<Output>,
@@ -95,9 +97,12 @@ async function runSubAgent<Output>(
       context.emit({ type: 'agent', event } satisfies AgentProgress)
     },
   }
-  const outcome = await agent.run(question, { ...options, runId }).catch((thrown) => {
-    const hasBegun = thrown instanceof MisuseError && thrown.code === 'run_exists'
-    if (hasBegun && mayGoOn) return agent.resume(runId, options)
+  const outcome = await agent.run(question, { ...options, runId }).catch((thrown: unknown) => {
+    const code = thrown instanceof LoopchartError ? thrown.code : undefined
+    // Somebody may have recovered the run meanwhile: what it comes to is the answer.
+    const hasBegun = code === 'run_exists' || code === 'run_active'
+    if (hasBegun && mayGoOn) return agent.resume(runId, { ...options, whenBusy: 'queue' })
+    if (code === 'agent_closed') throw new Interruption()
     throw thrown
   })
   meter.settle(outcome.usage.byModel)
@@ -143,6 +148,7 @@ function answerOf<Output>(outcome: Outcome<Output>): Output {
     case 'done':
       return outcome.output
     case 'aborted': {
+      if (outcome.reason === 'interrupted') throw new Interruption()
       const partial = outcome.partial === undefined ? '' : ` The last that it said: ${outcome.partial}`
       throw new Error(`the agent gave no answer (${outcome.reason}): ${outcome.message}${partial}`)
     }

@@ -9,6 +9,16 @@ export interface Backoff {
 }
 
 /**
+ * The wait before the next attempt, in milliseconds: as the user says, else an exponential one.
+ *
+ * @param failures How many attempts have failed: 1 before the first retry.
+ * @param waits What the user says: the wait before each retry; the last one holds for all further ones.
+ */
+export function waitAfter(failures: number, waits: readonly number[] | undefined, backoff: Backoff): number {
+  return waits?.[Math.min(failures, waits.length) - 1] ?? fullJitter(failures, backoff)
+}
+
+/**
  * Exponential back-off with full jitter, which spreads clients that failed together.
  * https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  *

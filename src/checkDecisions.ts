@@ -1,6 +1,7 @@
 import { MisuseError } from './errors.ts'
 import type { Decision } from './machines/reducers.ts'
 import { canonicalJson } from './messages/canonicalJson.ts'
+import type { Message } from './messages/types.ts'
 import { approvalToken } from './runtime/approvalToken.ts'
 import type { AgentSnapshot } from './runtime/pureMachine.ts'
 import type { RunTools } from './tools/toolbox.ts'
@@ -9,7 +10,7 @@ import type { RunTools } from './tools/toolbox.ts'
  * Checks what a person decided against the calls that wait for it. Deciding again on a call that was decided on is
  * harmless; so is deciding on a run that has ended.
  *
- * @throws MisuseError `unknown_call` for a call that there is not, `approval_mismatch` where the person saw another call,
+ * @throws MisuseError `unknown_call` for a call that there is not in the run, `approval_mismatch` where the person saw another call,
  * `invalid_arguments` where changed arguments do not fit the tool.
  */
 export async function checkDecisions(
@@ -18,15 +19,16 @@ export async function checkDecisions(
   tools: RunTools,
 ): Promise<void> {
   const { calls, step, transcript } = context
-  if (!calls.some(({ approval }) => approval === 'pending')) return
-  for (const { callId, approved, token, arguments: edited } of decisions) {
+  const pending = calls.filter(({ approval }) => approval === 'pending').map(({ call }) => call.id)
+  for (const { callId, approved, inDoubt, token, arguments: edited } of decisions) {
     const named = calls.find((open) => open.call.id === callId)
     const open = named?.sameAs === undefined ? named : calls[named.sameAs]
     if (open === undefined) {
-      const known = calls.filter(({ approval }) => approval === 'pending').map(({ call }) => call.id)
+      const isOfEarlierStep = (): boolean => transcript.toArray().some((message) => asksFor(message, callId))
+      if ((pending.length === 0 || inDoubt === true) && isOfEarlierStep()) continue
       throw new MisuseError(
         'unknown_call',
-        `The run waits for no decision on the call "${callId}", only on ${known.join(', ')}.`,
+        `The run waits for no decision on the call "${callId}", ${pending.length === 0 ? 'and there is none in it' : `only on ${pending.join(', ')}`}.`,
       )
     }
     if (open.approval !== 'pending') continue
@@ -49,4 +51,8 @@ export async function checkDecisions(
       )
     }
   }
+}
+
+function asksFor(message: Message, callId: string): boolean {
+  return message.role === 'assistant' && message.tool_calls?.some(({ id }) => id === callId) === true
 }

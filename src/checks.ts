@@ -25,7 +25,9 @@ const agentOptions: Readonly<Record<keyof AgentOptions, true>> = {
   customLimits: true,
   prices: true,
   texts: true,
+  resultFormat: true,
   modelRetries: true,
+  modelRetryDelaysMs: true,
   missingCalls: true,
   modelTimeoutMs: true,
   journal: true,
@@ -188,6 +190,12 @@ export function placesFor(name: string, value: number): number {
     'invalid_option',
     `${name} must be a whole number of at least 1, not ${String(value)}.`,
   )
+}
+
+/** @throws MisuseError `invalid_option` for another word. */
+export function checkWhenBusy(whenBusy: unknown): void {
+  if (whenBusy === 'queue' || whenBusy === 'refuse') return
+  throw new MisuseError('invalid_option', `whenBusy must be "queue" or "refuse", not "${String(whenBusy)}".`)
 }
 
 /** @throws MisuseError `invalid_fork` for what no fork can be made of. */

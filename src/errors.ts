@@ -14,6 +14,18 @@ export class MisuseError extends LoopchartError {
   override readonly name = 'MisuseError'
 }
 
+/**
+ * Why work is stopped, or its call given no answer, where an agent is closed: it goes on in another process, so nothing of
+ * it is final. Its code is `interrupted`.
+ */
+export class Interruption extends LoopchartError {
+  static readonly code = 'interrupted'
+
+  constructor() {
+    super(Interruption.code, 'The agent was closed before this had ended.')
+  }
+}
+
 /** A journal that cannot be read. It says where; other runs of its store are not concerned. */
 export class JournalError extends LoopchartError {
   override readonly name = 'JournalError'

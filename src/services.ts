@@ -1,11 +1,11 @@
-import { type Backoff, fullJitter } from './backoff.ts'
+import { type Backoff, waitAfter } from './backoff.ts'
 import { type ModelParts, modelCaller } from './callModel.ts'
 import { delay, LONGEST_TIMER_MS } from './delay.ts'
 import type { Services } from './runtime/inProcessHost.ts'
 import { executeTool } from './tools/executeTool.ts'
 import type { Slots } from './tools/slots.ts'
 
-/** Waits between the attempts of one model call. The cap holds whatever a provider asks for. */
+/** Waits between the attempts of one model call, where the agent asks for none. The cap holds whatever a provider asks for. */
 const BACKOFF: Backoff = { baseMs: 500, capMs: 30_000 }
 
 export interface Parts extends ModelParts {
@@ -31,8 +31,11 @@ export function servicesOf(parts: Parts): Services {
       })
     },
     compact: (input, io) => memory.compact(input, io),
-    async sleep({ failures, retryAfterMs }, { signal, report }) {
-      const delayMs = Math.min(BACKOFF.capMs, retryAfterMs ?? fullJitter(failures, BACKOFF))
+    async sleep({ failures, retryAfterMs, delaysMs }, { signal, report }) {
+      const delayMs =
+        retryAfterMs === undefined
+          ? waitAfter(failures, delaysMs, BACKOFF)
+          : Math.min(BACKOFF.capMs, retryAfterMs)
       report({ type: 'delay', delayMs })
       await delay(delayMs, signal)
       return undefined

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { MisuseError, messageOf } from '../errors.ts'
 import type { RunStatus } from '../journal/entry.ts'
+import { runStatuses } from '../journal/runQuery.ts'
 
 /** The file that keeps runs, where none is named. */
 const DEFAULT_JOURNAL = '.loopchart/runs.db'
@@ -30,6 +31,7 @@ Options:
       --at K           fork: the step in which it parts
       --reply TEXT     fork: what the model answers in that step
       --result ID=TEXT fork: another result of a tool call of that step; may be repeated
+      --full           show: messages as long as they are
       --migrate        resume: go on even if the recorded steps are not those that would be taken now
       --json           print JSON lines on standard output, and nothing else there
       --verbose        show the stack trace of an error, and with --json what the model was sent
@@ -67,7 +69,8 @@ export interface AskOptions {
 export type JournalCommand = KeptOptions &
   (
     | { readonly name: 'runs'; readonly status: RunStatus | undefined; readonly limit: number }
-    | { readonly name: 'show' | 'replay'; readonly runId: string }
+    | { readonly name: 'show'; readonly runId: string; readonly full: boolean }
+    | { readonly name: 'replay'; readonly runId: string }
     | { readonly name: 'diff'; readonly runIds: readonly [string, string] }
     | { readonly name: 'resume'; readonly runId: string; readonly migrate: boolean }
     | {
@@ -137,6 +140,7 @@ const OWNERS = {
   reply: 'fork',
   result: 'fork',
   migrate: 'resume',
+  full: 'show',
 } as const
 
 type OwnedOption = keyof typeof OWNERS
@@ -172,6 +176,7 @@ function journalCommand(
   if (other !== undefined) return undefined
   switch (name) {
     case 'show':
+      return { name, ...options, runId, full: values.full === true }
     case 'replay':
       return { name, ...options, runId }
     case 'resume':
@@ -210,12 +215,10 @@ function graphFormat(value = 'mermaid'): GraphFormat {
   throw new MisuseError('usage', `--format needs one of ${GRAPH_FORMATS.join(', ')}, not "${value}".`)
 }
 
-const STATUSES: readonly RunStatus[] = ['running', 'waiting', 'done', 'aborted']
-
 function status(value: string | undefined): RunStatus | undefined {
-  const known = STATUSES.find((name) => name === value)
+  const known = runStatuses.find((name) => name === value)
   if (value === undefined || known !== undefined) return known
-  throw new MisuseError('usage', `--status needs one of ${STATUSES.join(', ')}, not "${value}".`)
+  throw new MisuseError('usage', `--status needs one of ${runStatuses.join(', ')}, not "${value}".`)
 }
 
 export function missingQuestion(): MisuseError {
@@ -242,6 +245,7 @@ function parsed(argv: readonly string[]) {
         reply: { type: 'string' },
         result: { type: 'string', multiple: true },
         migrate: { type: 'boolean' },
+        full: { type: 'boolean' },
         json: { type: 'boolean', default: false },
         verbose: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },

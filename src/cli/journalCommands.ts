@@ -1,16 +1,16 @@
 import { styleText } from 'node:util'
 import { LoopchartError } from '../errors.ts'
-import type { Journal, JournalEntry } from '../journal/entry.ts'
+import type { Journal, JournalEntry, RunSummary } from '../journal/entry.ts'
 import { diff } from '../runtime/diff.ts'
 import { type Replay, replay } from '../runtime/replay.ts'
 import type { LookingCommand } from './arguments.ts'
 import { printable } from './printable.ts'
 import {
+  beginningOf,
   conversationLines,
   type ListedRun,
   listLines,
   type Paint,
-  questionOf,
   replayLines,
 } from './runViews.ts'
 import { findRun } from './store.ts'
@@ -24,20 +24,16 @@ export async function look(command: LookingCommand, journal: Journal, output: Ou
   switch (command.name) {
     case 'runs': {
       const summaries = await journal.list({ status: command.status, limit: command.limit })
-      if (command.json) {
-        if (summaries.length > 0) printJson(summaries)
-        return
-      }
       const runs: ListedRun[] = []
-      for (const summary of summaries) {
-        runs.push({ summary, question: await questionIn(journal, summary.runId) })
-      }
-      return print(listLines(runs, paint))
+      for (const summary of summaries) runs.push(await listed(journal, summary))
+      if (!command.json) return print(listLines(runs, paint))
+      if (runs.length > 0) printJson(runs)
+      return
     }
     case 'show': {
       const { runId, entries } = await findRun(journal, command.runId)
       if (command.json) return printJson(entries)
-      return print(conversationLines(replay(entries, { runId }), paint))
+      return print(conversationLines(replay(entries, { runId }), paint, command.full))
     }
     case 'replay': {
       const told = await replayOf(journal, command.runId)
@@ -59,12 +55,20 @@ async function replayOf(journal: Journal, start: string): Promise<Replay> {
 }
 
 /** One run that cannot be read must not hide the others. */
-async function questionIn(journal: Journal, runId: string): Promise<string> {
+async function listed(journal: Journal, summary: RunSummary): Promise<ListedRun> {
+  const { runId } = summary
   try {
-    return questionOf((await journal.load(runId)) ?? [])
+    const entries = (await journal.load(runId)) ?? []
+    const ending = summary.status === 'waiting' ? undefined : replay(entries, { runId }).ending
+    const stoppedBy = ending === undefined || ending.status === 'waiting' ? undefined : ending.stoppedBy
+    return {
+      ...summary,
+      ...beginningOf(entries),
+      ...(stoppedBy === undefined ? {} : { limit: stoppedBy.limit }),
+    }
   } catch (thrown) {
     if (!(thrown instanceof LoopchartError)) throw thrown
-    return `(${thrown.message})`
+    return { ...summary, problem: thrown.message }
   }
 }
 

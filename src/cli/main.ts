@@ -17,7 +17,7 @@ import { chat } from './chat.ts'
 import { connect } from './connection.ts'
 import { look, requireOwn } from './journalCommands.ts'
 import { printableLine } from './printable.ts'
-import { AGENT_NAME, EXIT, type Fork, Session } from './session.ts'
+import { AGENT_NAME, EXIT, type Fork, OVER, Session } from './session.ts'
 import { findRun, openExistingStore, openStore } from './store.ts'
 
 const { stdin, stdout, stderr, argv, env } = process
@@ -85,11 +85,12 @@ async function goOn(command: GoingOnCommand, signal: AbortSignal): Promise<numbe
   return withStore(await openExistingStore(command.journal), async (store) => {
     const { runId, entries } = await findRun(store.journal, command.runId)
     requireOwn(runId, entries, AGENT_NAME)
-    return inSession(command, store, (session) =>
-      command.name === 'resume'
-        ? session.resume(runId, command.migrate, signal)
-        : session.fork(runId, forkOf(command), signal),
-    )
+    if (command.name === 'fork') {
+      return inSession(command, store, (session) => session.fork(runId, forkOf(command), signal))
+    }
+    const hasEnded = entries.at(-1)?.type === 'ended'
+    const resume: Act<Session> = (session) => session.resume(runId, command.migrate, signal)
+    return inSession(command, store, resume, hasEnded ? OVER : undefined)
   })
 }
 
@@ -120,11 +121,13 @@ async function inSession(
   options: AskOptions,
   store: SqliteStore | undefined,
   act: Act<Session>,
+  greeting?: string,
 ): Promise<number> {
   const connection = await connect(options, env)
   const session = new Session(connection, options, { stdout, stderr }, store?.journal)
   try {
-    session.greet(VERSION)
+    if (greeting === undefined) session.greet(VERSION)
+    else session.say(greeting)
     return await act(session)
   } finally {
     await session.close()

@@ -12,6 +12,9 @@ const INSTRUCTIONS =
   'You answer questions briefly, in the language of the question. Use the tools for weather, arithmetic, time and ' +
   'units, several at once where they do not depend on each other. Do not repeat a call that failed unchanged.'
 
+/** What is said of a run that cannot go on. */
+export const OVER = 'The run has ended already; this is how. loopchart fork goes on from one of its steps.'
+
 /** Names the runs of the command in a journal that other programs use as well. */
 export const AGENT_NAME = 'loopchart command line'
 
@@ -53,6 +56,11 @@ export class Session {
   greet(version: string): void {
     this.#view.note(`loopchart ${version} · ${this.#connection.address}`)
     if (this.#connection.notice !== undefined) this.#view.note(this.#connection.notice, 'yellow')
+  }
+
+  /** A line that is no part of the answer. */
+  say(text: string): void {
+    this.#view.note(text)
   }
 
   /** Asks, shows what happens, and says with which code the command should end. */

@@ -1,5 +1,5 @@
 import { type AgentMachine, createAgentMachine } from '../machines/agentMachine.ts'
-import { type LimitLadder, reactions } from '../machines/limits/ladder.ts'
+import type { CallLadder } from '../machines/limits/ladder.ts'
 import { defaultSettings, type RunSettings } from '../machines/settings.ts'
 import type { Notes } from './notes.ts'
 import { toDot } from './toDot.ts'
@@ -35,11 +35,11 @@ function chartAndNotes(settings: RunSettings): [AgentMachine, { readonly notes: 
   return [createAgentMachine(settings), { notes: { observing: ['Limits', ...lines] } }]
 }
 
+/** From the mildest to the strictest. */
+const rungNames = ['warn', 'refuse', 'conclude', 'abort'] as const
+
 /** `repeats 2 → warn, 3 → conclude` */
-function limitLine(name: string, ladder: LimitLadder): string {
-  const rungs = reactions.flatMap((reaction) => {
-    const threshold = ladder[reaction]
-    return threshold === undefined ? [] : [`${threshold} → ${reaction}`]
-  })
-  return `${name} ${rungs.length === 0 ? 'off' : rungs.reverse().join(', ')}`
+function limitLine(name: string, ladder: CallLadder): string {
+  const rungs = rungNames.flatMap((rung) => (ladder[rung] === undefined ? [] : [`${ladder[rung]} → ${rung}`]))
+  return `${name} ${rungs.length === 0 ? 'off' : rungs.join(', ')}`
 }

@@ -98,7 +98,7 @@ export interface RunSummary {
 export interface RunQuery {
   /** Default: any. */
   readonly status?: RunStatus | undefined
-  /** How many at most. Default: 100. */
+  /** How many at most: a whole number of at least 1. Default: 100. */
   readonly limit?: number | undefined
   /** Only runs that come after this one in the list: the last one of the page before. */
   readonly before?: Pick<RunSummary, 'startedAt' | 'runId'> | undefined
@@ -120,7 +120,11 @@ export interface Journal {
    * @throws JournalError where an entry cannot be read; it names the run and the position.
    */
   load(runId: string): readonly JournalEntry[] | undefined | Promise<readonly JournalEntry[] | undefined>
-  /** The runs that there are: latest start first, and by id backwards where they started at once. */
+  /**
+   * The runs that there are: latest start first, and by id backwards where they started at once.
+   *
+   * @throws MisuseError `invalid_query` for a limit or a status that is none.
+   */
   list(query?: RunQuery): readonly RunSummary[] | Promise<readonly RunSummary[]>
   /**
    * Removes runs whose end was recorded before a time, in milliseconds since 1970. Runs that are running or wait stay.

@@ -1,5 +1,6 @@
 import type { Journal, RunQuery, RunSummary } from './entry.ts'
 import { entryText, readEntry } from './entryText.ts'
+import { checkedQuery, checkedTime } from './runQuery.ts'
 import { summaryAfter } from './summary.ts'
 
 interface Kept {
@@ -44,7 +45,8 @@ export function memoryJournal(): Journal {
         query,
       )
     },
-    prune({ endedBefore }) {
+    prune(query) {
+      const endedBefore = checkedTime(query.endedBefore)
       const ended = [...runs.values()].filter(
         ({ summary: { status, updatedAt } }) =>
           (status === 'done' || status === 'aborted') && updatedAt < endedBefore,
@@ -72,10 +74,8 @@ export function memoryJournal(): Journal {
   }
 }
 
-function page(
-  summaries: readonly RunSummary[],
-  { status, limit = 100, before }: RunQuery = {},
-): readonly RunSummary[] {
+function page(summaries: readonly RunSummary[], query: RunQuery | undefined): readonly RunSummary[] {
+  const { status, limit, before } = checkedQuery(query)
   return summaries
     .filter((summary) => status === undefined || summary.status === status)
     .filter((summary) => before === undefined || byStart(summary, before) > 0)

@@ -517,11 +517,13 @@ function closingPlace({ closings, attempt }: AgentContext): string {
 }
 
 function sleepInput(context: AgentContext, before: 'model' | 'closing'): SleepInput {
-  const { step, attempt, error } = context
+  const { step, attempt, error, settings } = context
+  const { modelRetryDelaysMs: delaysMs } = settings
   return {
     place: before === 'model' ? `sleep.${step}.${attempt}` : `sleep.${closingPlace(context)}`,
     failures: attempt,
     ...(error?.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
+    ...(delaysMs === undefined ? {} : { delaysMs }),
   }
 }
 

@@ -22,6 +22,10 @@ export interface OpenCall {
   readonly approval: 'not_needed' | 'pending' | 'approved'
   /** The position of an earlier call of the step that asks for the same: its answer is the answer to both. */
   readonly sameAs?: number
+  /** How often it has been made, this time included; set where the limit `sameCalls` counts it. */
+  readonly asked?: number
+  /** What a limit warns of, below its result. */
+  readonly note?: string
   /** Whether it waits for those before it, and those behind it wait for it. */
   readonly sequential?: boolean
   /** Whether asking for the same again is legitimate: no limit takes it for a repetition. */

@@ -92,6 +92,8 @@ export interface SleepInput {
   readonly failures: number
   /** Milliseconds that the provider asked for. */
   readonly retryAfterMs?: number
+  /** The waits that the settings ask for, by retry, in milliseconds. Default: exponential. */
+  readonly delaysMs?: readonly number[]
 }
 
 export interface WaitUntilInput {

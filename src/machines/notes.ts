@@ -19,7 +19,9 @@ function replyNote({ malformed, reply, policy: { texts } }: AgentContext): strin
   return reply.problem ?? texts.emptyReply
 }
 
-/** That of a repeated call stands below its result. A reply that could not be used is questioned by a note of its own. */
+/** Those of repeated calls stand with their results. A reply that could not be used is questioned by a note of its own. */
 function warningNotes({ warnings }: AgentContext): readonly string[] {
-  return warnings.filter(({ limit }) => limit !== 'repeats' && limit !== 'malformed').map(({ text }) => text)
+  return warnings.filter(({ limit }) => !toldElsewhere.has(limit)).map(({ text }) => text)
 }
+
+const toldElsewhere: ReadonlySet<string> = new Set(['repeats', 'sameCalls', 'malformed'])

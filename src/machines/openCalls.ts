@@ -6,18 +6,23 @@ import type { ToolCall } from '../messages/types.ts'
 import type { AgentContext, OpenCall } from './context.ts'
 import type { ModelTurn, ToolAnswer } from './effects.ts'
 import { fingerprint } from './limits/fingerprint.ts'
-import { lastOf } from './limits/ladder.ts'
+import { isOff, lastOf } from './limits/ladder.ts'
+import { ask, firstRefused } from './limits/sameCalls.ts'
 
 /**
  * The calls of a reply, with ids of their own. Those of a reply that was cut off are answered already, and so are those
- * beyond the limit of tool calls: they do not run.
+ * beyond the limit of tool calls or of same calls: they do not run.
  */
 export function openCalls(context: AgentContext, turn: ModelTurn): readonly OpenCall[] {
-  const { transcript, step, toolCalls, settings } = context
+  const { transcript, step, toolCalls, settings, progress } = context
   const { reply, needsApproval, sequential = [], repeatable = [] } = turn
+  const { sameCalls } = settings.limits
   const max = lastOf(settings.limits.toolCalls)
+  let { asked } = progress
   const taken = new Set<string>()
   const firstOf = new Map<number, number>()
+  /** Of calls that are not run, as those that ask for the same get them too. */
+  const answers = new Map<number, ToolAnswer>()
   return reply.toolCalls.map((call, i): OpenCall => {
     const isUsed = (id: string): boolean => taken.has(id) || transcript.hasCall(id)
     const id = uniqueId(call.id, `call_${step}_${i}`, isUsed)
@@ -28,15 +33,35 @@ export function openCalls(context: AgentContext, turn: ModelTurn): readonly Open
     if (isCutOff(reply)) return { ...open, answer: truncated }
     const first = firstOf.get(signature)
     if (first !== undefined) return { ...open, sameAs: first }
+    const told = answers.get(signature)
+    if (told !== undefined) return { ...open, answer: told }
     if (toolCalls + firstOf.size >= max) return { ...open, answer: toolError('limit_reached', { max }) }
+    const counted = isOff(sameCalls) || repeatable.includes(i) ? undefined : countOf(signature)
+    if (counted !== undefined && counted >= firstRefused(context)) {
+      const answer = refused(context, call, counted)
+      answers.set(signature, answer)
+      return { ...open, asked: counted, answer }
+    }
     firstOf.set(signature, i)
     return {
       ...open,
+      ...(counted === undefined ? {} : { asked: counted }),
       approval: needsApproval.includes(i) ? 'pending' : 'not_needed',
       ...(sequential.includes(i) ? { sequential: true } : {}),
       ...(repeatable.includes(i) ? { repeatable: true } : {}),
     }
   })
+
+  function countOf(signature: number): number {
+    asked = ask(asked, signature, sameCalls.inARow === true)
+    return asked.get(signature) ?? 1
+  }
+}
+
+/** The answer to a call that was made too often to be run again. */
+function refused(context: AgentContext, { function: { name: tool } }: ToolCall, count: number): ToolAnswer {
+  const advice = context.policy.texts.warnings.sameCalls({ tool, count, max: firstRefused(context) })
+  return toolError('repeated', { advice })
 }
 
 /** Two calls with the same signature ask for the same thing. */
@@ -66,7 +91,12 @@ export function startable(calls: readonly OpenCall[]): readonly number[] {
 }
 
 /** Errors of calls that never began. */
-const neverBegun: ReadonlySet<string | undefined> = new Set(['truncated', 'limit_reached', 'denied'])
+const neverBegun: ReadonlySet<string | undefined> = new Set([
+  'truncated',
+  'limit_reached',
+  'denied',
+  'repeated',
+])
 
 /** Whether a call has run, or was under way: one that asks for the same as another has not, nor one that waits. */
 export function hasBegun({ sameAs, answer, started }: OpenCall): boolean {

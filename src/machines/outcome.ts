@@ -149,7 +149,7 @@ export function endingOf(context: AgentContext): Ending {
   }
   const approvals = context.calls.filter((open) => open.approval === 'pending').map(pendingApproval)
   if (approvals.length > 0) {
-    const open = [...toolMessages(context.calls, waitingAnswer), ...context.sent]
+    const open = [...toolMessages(context, context.calls, waitingAnswer), ...context.sent]
     return { ...facts, transcript: context.transcript.append(open).toArray(), status: 'waiting', approvals }
   }
   return { ...facts, status: 'done', output: context.reply?.text.toWellFormed() ?? '', ...stoppedBy }

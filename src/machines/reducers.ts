@@ -8,9 +8,9 @@ import type { AgentContext, OpenCall } from './context.ts'
 import type { Compaction, ModelTurn, ToolAnswer } from './effects.ts'
 import { hasCalls, isAnswer, isFinalAnswer, isRefused, limitConcludes } from './guards.ts'
 import { judge, judgeSpending } from './limits/judge.ts'
-import type { Verdict, Warning } from './limits/judgement.ts'
-import { lastOf } from './limits/ladder.ts'
-import { observeStep, withoutLastStep } from './limits/progress.ts'
+import type { Counted, Verdict, Warning } from './limits/judgement.ts'
+import { type LimitLadder, lastOf } from './limits/ladder.ts'
+import { observeStep, type Progress, withoutLastStep } from './limits/progress.ts'
 import type { RepeatedCall } from './limits/seen.ts'
 import { calibrated, compacted } from './memoryState.ts'
 import { hasBegun, openCalls, signatureOf } from './openCalls.ts'
@@ -274,10 +274,10 @@ export function recordResults(context: AgentContext, elapsedMs: number = context
   if (context.step === 0) return { verdict: judgeSpending(context) }
   const { calls } = context
   const progress = observeStep(context, calls)
-  const shown = withRepeatWarnings(context, progress.repeated)
+  const shown = withNotes(context, progress)
   const recorded = {
     elapsedMs,
-    transcript: context.transcript.append(toolMessages(shown, cancelledAnswer)),
+    transcript: context.transcript.append(toolMessages(context, shown, cancelledAnswer)),
     calls: [],
     progress,
     ...countCalls(context),
@@ -285,20 +285,33 @@ export function recordResults(context: AgentContext, elapsedMs: number = context
   return { ...recorded, ...judge({ ...context, ...recorded }, calls) }
 }
 
-/** A call that brought nothing new says so below its result, where the model looks. */
-function withRepeatWarnings(
-  { calls, settings, policy }: AgentContext,
-  repeated: readonly RepeatedCall[],
+/** A call that was made before, or brought nothing new, says so with its result, where the model looks. */
+function withNotes(
+  { calls, settings: { limits }, policy: { texts } }: AgentContext,
+  { repeated, askedAgain }: Progress,
 ): readonly OpenCall[] {
-  const { warn: max } = settings.limits.repeats
-  if (max === undefined || repeated.length === 0) return calls
+  const notes = [
+    ...noted(repeated, limits.repeats, texts.warnings.repeats),
+    ...noted(askedAgain, limits.sameCalls, texts.warnings.sameCalls),
+  ]
+  if (notes.length === 0) return calls
   return calls.map((open, i) => {
-    const again = repeated.find(({ position }) => position === i)
-    if (again === undefined || again.count < max || open.answer === undefined) return open
-    const { tool, count } = again
-    const note = policy.texts.warnings.repeats({ tool, count, max })
-    return { ...open, answer: { ...open.answer, content: `${open.answer.content}\n\n${note}` } }
+    const own = notes.filter(({ position }) => position === i).map(({ note }) => note)
+    // One that was not run has been told so already.
+    const isTold = open.answer === undefined || open.answer.error === 'repeated' || own.length === 0
+    return isTold ? open : { ...open, note: own.join('\n\n') }
   })
+}
+
+function noted(
+  again: readonly RepeatedCall[],
+  { warn: max }: LimitLadder,
+  say: (counted: Counted) => string,
+): readonly { readonly position: number; readonly note: string }[] {
+  if (max === undefined) return []
+  return again
+    .filter(({ count }) => count >= max)
+    .map(({ position, tool, count }) => ({ position, note: say({ tool, count, max }) }))
 }
 
 /** Ends the run without an answer. Calls that are still open are answered, so that the transcript can go on. */
@@ -313,7 +326,7 @@ export function abort(
 function cutShort(context: AgentContext): Change {
   const { calls, sent } = context
   return {
-    transcript: context.transcript.append([...toolMessages(calls, cancelledAnswer), ...sent]),
+    transcript: context.transcript.append([...toolMessages(context, calls, cancelledAnswer), ...sent]),
     calls: [],
     sent: [],
     ...countCalls(context),

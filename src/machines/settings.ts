@@ -1,4 +1,5 @@
 import { MisuseError } from '../errors.ts'
+import { waitsMs } from '../waits.ts'
 import { isOff } from './limits/ladder.ts'
 import { defaultLadders, type Ladders, type Limits, resolveLadders } from './limits/limits.ts'
 import type { Price, Prices } from './prices.ts'
@@ -10,6 +11,8 @@ export interface RunSettings {
   readonly prices: Prices
   /** How often one model call is tried again after an error that may pass. Default: 2. */
   readonly modelRetries: number
+  /** Milliseconds before each of these attempts; the last one holds for all further ones. Default: exponential. */
+  readonly modelRetryDelaysMs?: readonly number[]
   /**
    * What a text means whose finish reason announces tool calls, of which there are none. Some servers lose the calls and
    * deliver the words before them, others name the reason wrongly. `nudge`: the model is told so once, and the same
@@ -36,11 +39,12 @@ export interface SettingsInput {
   readonly limits?: Partial<Limits> | undefined
   readonly prices?: Prices | undefined
   readonly modelRetries?: number | undefined
+  readonly modelRetryDelaysMs?: readonly number[] | undefined
   readonly missingCalls?: RunSettings['missingCalls'] | undefined
   readonly runApprovedFirst?: boolean | undefined
 }
 
-/** @throws MisuseError `invalid_limit`, `invalid_price` or `invalid_option` for what cannot be. */
+/** @throws MisuseError `invalid_limit`, `invalid_price`, `invalid_timeout` or `invalid_option` for what cannot be. */
 export function resolveSettings(input: SettingsInput, base: RunSettings = defaultSettings): RunSettings {
   const limits = resolveLadders(input.limits ?? {}, base.limits)
   const prices = checkedPrices(input.prices ?? base.prices)
@@ -50,7 +54,9 @@ export function resolveSettings(input: SettingsInput, base: RunSettings = defaul
       "limits.cost needs prices, per million tokens: prices: { 'gpt-4.1': { input: 2, output: 8 } }.",
     )
   }
-  const modelRetries = input.modelRetries ?? base.modelRetries
+  const modelRetryDelaysMs = input.modelRetryDelaysMs ?? base.modelRetryDelaysMs
+  if (modelRetryDelaysMs !== undefined) waitsMs('modelRetryDelaysMs', modelRetryDelaysMs)
+  const modelRetries = input.modelRetries ?? input.modelRetryDelaysMs?.length ?? base.modelRetries
   if (!(Number.isInteger(modelRetries) && modelRetries >= 0)) {
     throw new MisuseError(
       'invalid_limit',
@@ -68,6 +74,7 @@ export function resolveSettings(input: SettingsInput, base: RunSettings = defaul
     limits,
     prices,
     modelRetries,
+    ...(modelRetryDelaysMs === undefined ? {} : { modelRetryDelaysMs }),
     missingCalls,
     runApprovedFirst: input.runApprovedFirst ?? base.runApprovedFirst,
   }

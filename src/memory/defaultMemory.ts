@@ -2,7 +2,7 @@ import type { Model } from '../models/model.ts'
 import { checkCount, checkModel } from './checks.ts'
 import type { MemoryFacts } from './memoryFacts.ts'
 import { memoryOf, type StrategyMemory } from './strategy.ts'
-import { runningSummary, type SummarySizes } from './summary.ts'
+import { runningSummary, type SummarySizes, tokenThreshold } from './summary.ts'
 import { trim } from './trim.ts'
 
 /** The share of the context window that a request may take; the rest is left to the reply. */
@@ -37,7 +37,7 @@ export function defaultMemory({ summarizer, contextWindow }: DefaultMemoryOption
 
   checkModel('defaultMemory({ summarizer }): summarizer', summarizer)
   if (summarizer !== undefined) {
-    return memoryOf(runningSummary({ sizes, model: summarizer, maxTokens: undefined }))
+    return memoryOf(runningSummary({ threshold: tokenThreshold(sizes), model: summarizer }))
   }
   return memoryOf({
     narrow: (view, _state, facts) => trim(view.within(sizes(facts).at), facts),

@@ -117,7 +117,9 @@ export function compose(...memories: readonly StrategyMemory[]): StrategyMemory 
           spent.push(...(compacted.spent ?? []))
           if (compacted.problem !== undefined) problems.push(compacted.problem)
         }
-        shown = strategy.narrow(shown, states[i], io)
+        const narrowed = narrowedWhereItFits(strategy, shown, states[i], io)
+        if (narrowed === undefined) break
+        shown = narrowed
       }
       return {
         // JSON has no undefined in arrays.
@@ -127,6 +129,21 @@ export function compose(...memories: readonly StrategyMemory[]): StrategyMemory 
       }
     },
   })
+}
+
+/** Where nothing can be made to fit, what was compacted so far is kept, and `view` says so. */
+function narrowedWhereItFits(
+  strategy: Strategy,
+  view: View,
+  state: unknown,
+  facts: MemoryFacts,
+): View | undefined {
+  try {
+    return strategy.narrow(view, state, facts)
+  } catch (thrown) {
+    if (thrown instanceof ContextExhaustedError) return undefined
+    throw thrown
+  }
 }
 
 /** JSON keeps the place of a strategy without a state as `null`. */

@@ -16,19 +16,28 @@ import type { View } from './view.ts'
 const DEFAULT_MAX_TOKENS = 1000
 const LARGEST_SHARE = 1 / 4
 
+/** So many messages, in place of tokens. */
+export interface MessageCount {
+  readonly messages: number
+}
+
 export interface SummaryOptions {
-  /** The tokens of a request, system message and tools included, above which older messages are summarised. */
-  readonly at: number
   /**
-   * Tokens of the newest messages that stay word for word when that happens. Less than `at`; in proportion less where
-   * system message and tools take their part of it.
+   * The tokens of a request, system message and tools included, above which older messages are summarised; or
+   * `{ messages: 20 }`, above so many messages of the conversation, however long.
    */
-  readonly keep: number
+  readonly at: number | MessageCount
+  /**
+   * Tokens of the newest messages that stay word for word when that happens, or `{ messages: 8 }`: exchanges stay whole,
+   * and the newest one always stays. Counted as `at` is, and less than that; tokens in proportion less where system
+   * message and tools take their part of it.
+   */
+  readonly keep: number | MessageCount
   /** Writes the summary. Default: the agent's own model. */
   readonly model?: Model
   /**
-   * The most tokens of the summary. Default: 1000. Never more than a quarter of what `at` leaves beside system message and
-   * tools.
+   * The most tokens of the summary. Default: 1000. Never more than a quarter of what an `at` in tokens leaves beside system
+   * message and tools.
    */
   readonly maxTokens?: number
 }
@@ -37,23 +46,40 @@ export interface SummaryOptions {
  * Shows a running summary in place of the oldest messages. Once a request would have more than `at` tokens, a model is
  * asked to bring the summary up to date with what is left out; the new summary replaces the old one.
  *
- * No request has more than `at` tokens, as with `tokenBudget(at)`. Where the model gives nothing of use, twice, the old
+ * No request has more than `at` tokens, as with `tokenBudget(at)`; one that counts messages bounds no tokens, and is
+ * composed with a `tokenBudget` where that matters. Where the model gives nothing of use, twice, the old
  * messages are left out without a summary, and the event `compaction.finished` tells why.
  *
  * @throws MisuseError `invalid_memory` for numbers that cannot work.
  */
 export function summary({ at, keep, model, maxTokens }: SummaryOptions): StrategyMemory {
-  checkCount('summary({ at }): at', at)
-  checkCount('summary({ keep }): keep', keep)
-  if (keep >= at) {
+  const [most, kept] = [countOf('at', at), countOf('keep', keep)]
+  if (typeof at !== typeof keep) {
     throw new MisuseError(
       'invalid_memory',
-      `summary({ at, keep }): keep (${keep}) must be less than at (${at}).`,
+      'summary({ at, keep }): both must be tokens, or both messages, such as at: { messages: 20 }, keep: { messages: 8 }.',
+    )
+  }
+  if (kept >= most) {
+    throw new MisuseError(
+      'invalid_memory',
+      `summary({ at, keep }): keep (${kept}) must be less than at (${most}).`,
     )
   }
   if (maxTokens !== undefined) checkCount('summary({ maxTokens }): maxTokens', maxTokens)
   checkModel('summary({ model }): model', model)
-  return memoryOf(runningSummary({ sizes: () => ({ at, keptShare: keep / at }), model, maxTokens }))
+  const threshold: Threshold =
+    typeof at === 'number'
+      ? tokenThreshold(() => ({ at, keptShare: kept / most }), maxTokens)
+      : messageThreshold(most, kept, maxTokens)
+  return memoryOf(runningSummary({ threshold, model }))
+}
+
+/** @throws MisuseError `invalid_memory` where it is neither tokens nor messages. */
+function countOf(option: 'at' | 'keep', count: number | MessageCount): number {
+  if (typeof count === 'object' && count !== null)
+    return checkCount(`summary({ ${option} }): ${option}.messages`, count.messages)
+  return checkCount(`summary({ ${option} }): ${option}`, count)
 }
 
 /** The size of a request at which a summary is made, and the share of the conversation that then stays. */
@@ -66,10 +92,53 @@ export interface SummarySizes {
 /** Characters of a long token. */
 const LONGEST_TOKEN = 16
 
+/** When a summary is made, and of what. */
+export interface Threshold {
+  /** The most tokens of a request. */
+  limit(facts: MemoryFacts): number
+  /** Whether a view is over it. */
+  isExceeded(view: View, facts: MemoryFacts): boolean
+  /** What the newest messages that stay may add up to, as `sizeOf` counts, and the most tokens of the summary. */
+  parts(facts: MemoryFacts): { readonly keep: number; readonly most: number }
+  sizeOf(message: Message, facts: MemoryFacts): number
+}
+
+/** Counts the tokens of a request. */
+export function tokenThreshold(
+  sizes: (facts: MemoryFacts) => SummarySizes,
+  maxTokens: number = DEFAULT_MAX_TOKENS,
+): Threshold {
+  return {
+    limit: (facts) => sizes(facts).at,
+    isExceeded: (view, facts) => !fits(view, facts),
+    parts(facts) {
+      const { at, keptShare } = sizes(facts)
+      const room = Math.max(0, roomFor(at, facts))
+      const most = Math.min(maxTokens, Math.max(1, Math.floor(room * LARGEST_SHARE)))
+      return { keep: Math.min(room * keptShare, room - most), most }
+    },
+    sizeOf: (message, { counter }) => counter.count(message),
+  }
+}
+
+/** Counts messages. What a refusal of the provider has taught holds all the same. */
+function messageThreshold(at: number, keep: number, maxTokens: number = DEFAULT_MAX_TOKENS): Threshold {
+  return {
+    limit: () => Number.POSITIVE_INFINITY,
+    isExceeded: (view, facts) => shownMessages(view) > at || !fits(view, facts),
+    parts: () => ({ keep, most: maxTokens }),
+    sizeOf: () => 1,
+  }
+}
+
+/** Those of the conversation, without what stands for it. */
+function shownMessages({ transcript, start, request }: View): number {
+  return transcript.length - start + (request === undefined ? 0 : 1)
+}
+
 interface SummaryParts {
-  readonly sizes: (facts: MemoryFacts) => SummarySizes
+  readonly threshold: Threshold
   readonly model: Model | undefined
-  readonly maxTokens: number | undefined
 }
 
 interface SummaryState {
@@ -78,7 +147,7 @@ interface SummaryState {
   readonly upTo: number
 }
 
-export function runningSummary({ sizes, model, maxTokens }: SummaryParts): Strategy {
+export function runningSummary({ threshold, model }: SummaryParts): Strategy {
   const messages = new WeakMap<SummaryState, UserMessage>()
 
   const summarised = (view: View, state: SummaryState | undefined): View => {
@@ -92,35 +161,27 @@ export function runningSummary({ sizes, model, maxTokens }: SummaryParts): Strat
 
   return {
     narrow(view, state, facts) {
-      return trim(summarised(view, stateOf(state)).within(sizes(facts).at), facts)
+      return trim(summarised(view, stateOf(state)).within(threshold.limit(facts)), facts)
     },
     wantsCompaction(view, given, facts) {
       const state = stateOf(given)
-      const { at } = sizes(facts)
-      const shown = summarised(view, state).within(at)
-      return !fits(shown, facts) && cutFor(shown, partsOf(facts), facts) > shown.start
+      const shown = summarised(view, state).within(threshold.limit(facts))
+      return threshold.isExceeded(shown, facts) && cutFor(shown, threshold, facts) > shown.start
     },
     async compact(view, given, io) {
       const state = stateOf(given)
-      const { keep, most } = partsOf(io)
-      const upTo = cutFor(summarised(view, state), { keep }, io)
+      const { most } = threshold.parts(io)
+      const upTo = cutFor(summarised(view, state), threshold, io)
       const leaving = messagesLeaving(view.transcript, Math.min(state?.upTo ?? 0, upTo), upTo)
       return summarise(leaving, { before: state, upTo, most, model: model ?? io.agentModel }, io)
     },
   }
-
-  /** What of the room beside system message and tools is for the newest messages, and what at most for the summary. */
-  function partsOf(facts: MemoryFacts): { readonly keep: number; readonly most: number } {
-    const { at, keptShare } = sizes(facts)
-    const room = Math.max(0, roomFor(at, facts))
-    const most = Math.min(maxTokens ?? DEFAULT_MAX_TOKENS, Math.max(1, Math.floor(room * LARGEST_SHARE)))
-    return { keep: Math.min(room * keptShare, room - most), most }
-  }
 }
 
-/** The position from which on messages stay: the newest exchanges of at most `keep` tokens, and always the newest one. */
-function cutFor(view: View, { keep }: { readonly keep: number }, { counter }: MemoryFacts): number {
-  const sizeAt = (position: number): number => counter.count(view.at(position) as Message)
+/** The position from which on messages stay: the newest exchanges within `keep`, and always the newest one. */
+function cutFor(view: View, threshold: Threshold, facts: MemoryFacts): number {
+  const { keep } = threshold.parts(facts)
+  const sizeAt = (position: number): number => threshold.sizeOf(view.at(position) as Message, facts)
   let used = 0
   let cut: number | undefined
   for (const { start, end, request } of exchangesBackward(view)) {

@@ -33,7 +33,8 @@ export interface ToolErrorFacts {
   truncated: NoFacts
   waiting: NoFacts
   denied: { readonly reason?: string | undefined }
-  timeout: { readonly name: string; readonly timeoutMs: number }
+  /** After how long it was given up, or what it threw because something else took too long. */
+  timeout: { readonly name: string } & ({ readonly timeoutMs: number } | { readonly problem: string })
   cancelled: {
     readonly name?: string
     /** Whether it had begun. Absent where that is not known. */
@@ -50,6 +51,11 @@ export interface ToolErrorFacts {
   }
   /** The limit of tool calls. */
   limit_reached: { readonly max: number }
+  /** The same call was made too often. */
+  repeated: {
+    /** What to do instead. */
+    readonly advice: string
+  }
 }
 
 type NoFacts = Readonly<Record<string, never>>
@@ -102,8 +108,11 @@ export const toolTexts: { readonly [Code in ToolErrorCode]: (facts: ToolErrorFac
     `A person did not allow this call, and it was not run.${reason ? ` Reason: ${reason}` : ''}\n` +
     'Do not make the same call again; go another way, or say what cannot be done without it.',
 
-  timeout: ({ name, timeoutMs }) =>
-    `${name} did not finish within ${timeoutMs} ms and was given up. It may still have had an effect.\n` +
+  timeout: (facts) =>
+    ('timeoutMs' in facts
+      ? `${facts.name} did not finish within ${facts.timeoutMs} ms and was given up.`
+      : `${facts.name} timed out: ${shorten(facts.problem, SHOWN_PROBLEM)}.`) +
+    ' It may still have had an effect.\n' +
     'Check whether it did before you repeat it, and ask for less at once.',
 
   cancelled: ({ name = 'this call', begun }) =>
@@ -123,6 +132,8 @@ export const toolTexts: { readonly [Code in ToolErrorCode]: (facts: ToolErrorFac
   limit_reached: ({ max }) =>
     `All ${max} tool calls of this run are used up, and this one was not run.\n` +
     'Answer from what is known, and say what is missing.',
+
+  repeated: ({ advice }) => `The same call was made before, and this one was not run.\n${advice}`,
 }
 
 function namesOf(names: readonly string[]): string {

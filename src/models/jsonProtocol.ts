@@ -21,9 +21,10 @@ export interface JsonProtocolOptions {
   readonly whenBoth?: 'action' | 'answer'
   /**
    * What becomes of a reply that is not of the agreed form: the model is told so and asked again, within
-   * `limits.malformed`, or its text is taken for the answer. Default: `nudge`.
+   * `limits.malformed`, or its text is taken for the answer. A function words what the model is told; it is given what it
+   * would be told otherwise. Default: `nudge`.
    */
-  readonly whenUnparseable?: 'nudge' | 'answer'
+  readonly whenUnparseable?: 'nudge' | 'answer' | ((problem: string) => string)
 }
 
 /** Models that invent what a tool returned begin so. */
@@ -62,12 +63,18 @@ export function jsonProtocol(model: Model, options: JsonProtocolOptions = {}): M
         structured: request.responseFormat !== undefined,
         tools,
       })
-      const read = fromText(reply, directive)
+      const read = worded(fromText(reply, directive), whenUnparseable)
       const rest = stream.restOf(read.text)
       if (rest !== '') io.onDelta?.({ text: rest })
       return read
     },
   }
+}
+
+/** A reply that cannot be read, in the words of the user's. */
+function worded(reply: ModelReply, say: JsonProtocolOptions['whenUnparseable']): ModelReply {
+  const { problem } = reply
+  return problem === undefined || typeof say !== 'function' ? reply : { ...reply, problem: say(problem) }
 }
 
 function offered({ tools, toolChoice }: ModelRequest): ModelRequest['tools'] {

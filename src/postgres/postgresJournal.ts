@@ -1,6 +1,7 @@
 import type { Journal } from '../journal/entry.ts'
 import { entryText } from '../journal/entryText.ts'
 import { type EntryRow, LAST_START, type RunRow, readRows, summaryOf } from '../journal/rows.ts'
+import { checkedQuery, checkedTime } from '../journal/runQuery.ts'
 import { storeKey } from '../journal/storeKey.ts'
 import { summaryChange } from '../journal/summary.ts'
 import type { PostgresQuery } from './pool.ts'
@@ -92,7 +93,8 @@ export function postgresJournal(query: Query): Journal {
       const { rows } = await query({ text: load, values: [storeKey(runId)] })
       return readRows(runId, rows as unknown as readonly EntryRow[])
     },
-    async list({ status, limit = 100, before = LAST_START } = {}) {
+    async list(asked) {
+      const { status, limit, before = LAST_START } = checkedQuery(asked)
       const from = [before.startedAt, storeKey(before.runId), limit]
       const { rows } = await query(
         status === undefined
@@ -105,7 +107,7 @@ export function postgresJournal(query: Query): Journal {
       return (rows as unknown as readonly RunRow[]).map(summaryOf)
     },
     async prune({ endedBefore }) {
-      const { rows } = await query({ text: prune, values: [endedBefore] })
+      const { rows } = await query({ text: prune, values: [checkedTime(endedBefore)] })
       return Number(rows[0]?.pruned)
     },
     async lease(runId, owner, ttlMs) {

@@ -1,6 +1,6 @@
 import { MisuseError } from '../errors.ts'
 import type { RunEvent } from '../journal/entry.ts'
-import type { AgentContext } from '../machines/context.ts'
+import type { AgentContext, OpenCall } from '../machines/context.ts'
 import type { Decision } from '../machines/reducers.ts'
 import { toolError } from '../messages/toolTexts.ts'
 import type { RunTools } from '../tools/toolbox.ts'
@@ -27,10 +27,13 @@ export interface SettledDoubts {
 export function settleDoubts(
   inDoubt: readonly Effect[],
   {
+    calls,
     tools,
     decisions,
     policy,
   }: {
+    /** The calls of the step that the run is in. */
+    readonly calls: readonly OpenCall[]
     readonly tools: RunTools
     readonly decisions: readonly Decision[]
     readonly policy: InDoubtPolicy
@@ -39,7 +42,7 @@ export function settleDoubts(
   const told: RunEvent[] = []
   const asked: Effect[] = []
   for (const effect of inDoubt) {
-    const decision = decisionOn(effect, decisions)
+    const decision = decisionOn(effect, decisions, calls)
     const runsAgain = decision?.approved ?? isIdempotent(effect, tools)
     if (runsAgain) continue
     if (decision === undefined && policy === 'ask') {
@@ -52,11 +55,22 @@ export function settleDoubts(
   return { told, asked }
 }
 
-function decisionOn(effect: Effect, decisions: readonly Decision[]): Decision | undefined {
+/** The call that a decision is on: one that asks for the same as an earlier one is decided with that. */
+export function decidedCall({ callId }: Decision, calls: readonly OpenCall[]): string {
+  const named = calls.find(({ call }) => call.id === callId)
+  const first = named?.sameAs === undefined ? undefined : calls[named.sameAs]
+  return first?.call.id ?? callId
+}
+
+function decisionOn(
+  effect: Effect,
+  decisions: readonly Decision[],
+  calls: readonly OpenCall[],
+): Decision | undefined {
   if (effect.kind !== 'runTool') return undefined
   const { call } = effect.input
   // An approval that is delivered once more must not run a call once more: only the word on the doubt itself counts.
-  const decision = decisions.find(({ callId, inDoubt }) => callId === call.id && inDoubt === true)
+  const decision = decisions.find((each) => each.inDoubt === true && decidedCall(each, calls) === call.id)
   if (decision?.token !== undefined && decision.token !== approvalToken(call)) {
     throw new MisuseError(
       'approval_mismatch',

@@ -1,5 +1,5 @@
 import { environment } from '../environment.ts'
-import { describeError, LoopchartError } from '../errors.ts'
+import { describeError, Interruption, LoopchartError } from '../errors.ts'
 import type { JournalEntry, RunEvent, SettlingEvent } from '../journal/entry.ts'
 import { type Ending, endingOf } from '../machines/outcome.ts'
 import { abort } from '../machines/reducers.ts'
@@ -9,7 +9,7 @@ import type { Fold } from './fold.ts'
 import type { Host } from './host.ts'
 import type { Narrator } from './narrator.ts'
 import type { Effect } from './pureMachine.ts'
-import type { Shutdown } from './shutdown.ts'
+import type { Shutdown, ShutdownStage } from './shutdown.ts'
 
 export interface DriverOptions {
   readonly host: Host
@@ -65,6 +65,8 @@ export class Driver {
   #isCaughtUp = false
   /** Whether the journal is to be told how the run ends, or that it waits. */
   #hasNews = false
+  /** Whether the agent that called this one was closed. */
+  #isInterruptedFromAbove = false
 
   constructor(fold: Fold, { host, record, taken, narrator, shutdown }: DriverOptions) {
     this.#fold = fold
@@ -85,6 +87,7 @@ export class Driver {
   async open({ entry, refusal }: Opening): Promise<void> {
     try {
       await this.#recordAll([entry])
+      if (entry.type === 'resumed') this.#fold.goOn(entry.at)
     } catch (thrown) {
       if (!(thrown instanceof JournalFailure)) throw thrown
       if (thrown.cause instanceof RunLost) throw refusal()
@@ -100,8 +103,7 @@ export class Driver {
    */
   async drive({ happened = [], asked = [] }: StartingPoint): Promise<Ending> {
     const unlisten = this.#shutdown.listen(() => {
-      if (this.#shutdown.stage === 'over') this.#whenCancelled?.()
-      this.#host.rouse()
+      this.#tellShutdown()
     })
     try {
       if (this.#failure !== undefined) throw this.#failure
@@ -114,10 +116,12 @@ export class Driver {
       this.#isCaughtUp = true
       if (this.#isActive) await this.#startEffects(this.#toStart())
       for (;;) {
-        if (this.#shutdown.stage !== 'open') this.#leaveEffects()
+        if (this.#stage !== 'open') this.#leaveEffects()
         if (!this.#isUnderWay) break
         const event = await this.#host.next()
-        if (event !== undefined) await this.#take(this.#withSpending(event))
+        const interrupted = event && this.#interruptedEffect(event)
+        if (interrupted !== undefined) this.#leave(interrupted)
+        else if (event !== undefined) await this.#take(this.#withSpending(event))
       }
       // The deadlines of a run that is handed back; they are set again when it is resumed.
       for (const place of this.#fold.pending.keys()) this.#host.stop(place)
@@ -154,21 +158,47 @@ export class Driver {
     return [...pending.values()].some(({ place, kind }) => kind !== 'waitUntil' && this.#left.has(place))
   }
 
+  /** Stops the run as though its agent were closed, and had waited long enough: it is left for another process. */
+  interrupt(): void {
+    this.#isInterruptedFromAbove = true
+    this.#tellShutdown()
+  }
+
+  get #stage(): ShutdownStage {
+    return this.#isInterruptedFromAbove ? 'over' : this.#shutdown.stage
+  }
+
+  #tellShutdown(): void {
+    if (this.#stage === 'over') this.#whenCancelled?.()
+    this.#host.rouse()
+  }
+
+  /** The tool call that gave no answer because an agent below was closed: another process goes on with it. */
+  #interruptedEffect(event: RunEvent): Effect | undefined {
+    if (this.#record === undefined || event.type !== 'failed') return undefined
+    if (event.error.code !== Interruption.code) return undefined
+    const effect = this.#fold.pending.get(event.place)
+    return effect?.kind === 'runTool' ? effect : undefined
+  }
+
   /** Stops what is not worth waiting for before the process ends. */
   #leaveEffects(): void {
     for (const effect of this.#fold.pending.values()) {
       if (this.#left.has(effect.place) || this.#asked.has(effect.place)) continue
-      const isOver = this.#shutdown.stage === 'over'
-      if (!isOver && (effect.kind !== 'sleep' || this.#record === undefined)) continue
-      this.#left.add(effect.place)
-      this.#host.stop(effect.place)
-      this.#narrator?.effectGivenUp(effect)
+      if (this.#stage !== 'over' && (effect.kind !== 'sleep' || this.#record === undefined)) continue
+      this.#leave(effect)
     }
+  }
+
+  #leave(effect: Effect): void {
+    this.#left.add(effect.place)
+    this.#host.stop(effect.place, new Interruption())
+    this.#narrator?.effectGivenUp(effect)
   }
 
   /** While the agent is being closed, a run that another process can go on with finishes its step and begins no other. */
   #withoutLeft(effects: readonly Effect[]): readonly Effect[] {
-    const isOver = this.#shutdown.stage === 'over'
+    const isOver = this.#stage === 'over'
     const mayStart = ({ kind }: Effect): boolean =>
       !isOver && (kind === 'runTool' || this.#record === undefined)
     for (const effect of effects) if (!mayStart(effect)) this.#left.add(effect.place)
@@ -196,7 +226,7 @@ export class Driver {
       // The time in which a run waits for a person does not count.
       const isDue =
         kind === 'waitUntil' &&
-        this.#fold.isUnderWay &&
+        this.#isUnderWay &&
         this.#fold.elapsedAt(environment().wallNow()) >= input.dueMs
       if (isDue && this.#isActive && this.#fold.pending.has(place)) {
         await this.#take({ type: 'settled', place, output: undefined })
@@ -220,11 +250,11 @@ export class Driver {
 
   async #startEffects(wanted: readonly Effect[]): Promise<void> {
     if (!this.#isCaughtUp) return
-    const effects = this.#shutdown.stage === 'open' ? wanted : this.#withoutLeft(wanted)
+    const effects = this.#stage === 'open' ? wanted : this.#withoutLeft(wanted)
     await this.#recordIntents(effects)
     for (const effect of effects) {
       // The word to stop may have come meanwhile: what has not begun need not be stopped.
-      if (this.#host.isCancelled || this.#shutdown.stage === 'over') return
+      if (this.#host.isCancelled || this.#stage === 'over') return
       this.#narrator?.effectStarted(effect)
       this.#host.start(effect)
     }
@@ -262,7 +292,7 @@ export class Driver {
           reject(new Error(`it did not answer within ${JOURNAL_GRACE_MS} ms after the run was stopped`))
         }, JOURNAL_GRACE_MS)
       }
-      if (this.#host.isCancelled || this.#shutdown.stage === 'over') begin()
+      if (this.#host.isCancelled || this.#stage === 'over') begin()
       else this.#whenCancelled = begin
     })
     try {

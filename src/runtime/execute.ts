@@ -1,5 +1,5 @@
 import { environment } from '../environment.ts'
-import { messageOf } from '../errors.ts'
+import { Interruption, messageOf } from '../errors.ts'
 import type { Cancellation, Journal } from '../journal/entry.ts'
 import type {
   Aborted,
@@ -114,8 +114,13 @@ export async function execute<Output>(
     shutdown: options.shutdown,
   })
   const signals = options.signals.filter((signal) => signal !== undefined && signal !== null)
-  const cancel = (event: Event): void => host.cancel(cancellationOf(event.target as AbortSignal))
+  const cancel = (event: Event): void => {
+    const signal = event.target as AbortSignal
+    if (signal.reason instanceof Interruption) driver.interrupt()
+    else host.cancel(cancellationOf(signal))
+  }
   for (const signal of signals) signal.addEventListener('abort', cancel, { once: true })
+  if (signals.some(({ reason }) => reason instanceof Interruption)) driver.interrupt()
   const underWay: RunUnderWay = {
     runId: run.id,
     send: (message) => inbox.send(message),
@@ -225,7 +230,7 @@ function callOf({ callId, name, arguments: args }: PendingApproval): ToolCall {
 
 /** A signal that was aborted before the run began will not tell so again. */
 function withCancellation(from: StartingPoint, signals: readonly AbortSignal[]): StartingPoint {
-  const aborted = signals.find((signal) => signal.aborted)
+  const aborted = signals.find((signal) => signal.aborted && !(signal.reason instanceof Interruption))
   if (aborted === undefined) return from
   return { ...from, happened: [{ type: 'cancelled', ...cancellationOf(aborted) }] }
 }

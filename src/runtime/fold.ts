@@ -62,6 +62,16 @@ export class Fold {
     return this.#clock.elapsedAt(at)
   }
 
+  /** Takes in that the run was handed back until a person decides, at a time in milliseconds since 1970. */
+  handBack(at: number): void {
+    this.#clock.handBack(at, !this.isUnderWay)
+  }
+
+  /** Takes in that somebody has taken the run up again. */
+  goOn(at: number): void {
+    this.#clock.goOn(at, !this.isUnderWay)
+  }
+
   /**
    * Takes one event in.
    *
@@ -69,8 +79,6 @@ export class Fold {
    * @throws LoopchartError `not_asked_for` where an effect settles that the machine has not asked for.
    */
   apply(event: RunEvent, at: number): Progress {
-    // A cancellation that was recorded just after the end came too late.
-    if (this.#snapshot.status !== 'active') return { started: [], stopped: [], taken: [] }
     const elapsedMs = this.#clock.tick(at, !this.isUnderWay)
     const step = this.#machine.step(this.#snapshot, this.#machineEvent(event, elapsedMs), this.#watched)
     this.#snapshot = step.snapshot

@@ -5,6 +5,7 @@ import type { AgentFingerprint } from '../journal/fingerprint.ts'
 import type { ToolAnswer } from '../machines/effects.ts'
 import type { Limits } from '../machines/limits/limits.ts'
 import { resolveSettings } from '../machines/settings.ts'
+import { toolError } from '../messages/toolTexts.ts'
 import { JournalFold } from './journalFold.ts'
 import { JournalMismatchError } from './journalMismatch.ts'
 import type { Effect, PureMachine } from './pureMachine.ts'
@@ -124,15 +125,12 @@ class Forking {
       if (!isOfStep(entry, this.#facts.at)) break
       this.#keep(this.#edited(entry, results))
     }
-    // Calls whose result is not recorded: their process died, or they still run.
-    for (const effect of this.#journal.fold.pending.values()) {
-      const output = resultFor(effect, results)
-      if (output === undefined) continue
-      this.#keep({
-        type: 'event',
-        at: this.#kept.at(-1)?.at ?? 0,
-        event: { type: 'settled', place: effect.place, output },
-      })
+    // Calls whose result is not recorded: their process died, or they still run. Those that had begun must not happen
+    // once more in the fork, which would run them with a key of its own.
+    const begun = new Set(this.#journal.inDoubt)
+    for (const effect of [...this.#journal.fold.pending.values()]) {
+      const output = resultFor(effect, results) ?? (begun.has(effect) ? toolError('in_doubt', {}) : undefined)
+      if (output !== undefined) this.#settle(effect.place, output)
     }
     const unknown = Object.keys(results).filter((callId) => !this.#ran.has(callId))
     if (unknown.length > 0) {
@@ -142,6 +140,11 @@ class Forking {
         `No call ${unknown.join(', ')} ran in step ${this.#facts.at} of run "${this.#facts.runId}". Calls that did: ${known}.`,
       )
     }
+  }
+
+  #settle(place: string, output: ToolAnswer): void {
+    const at = this.#kept.at(-1)?.at ?? 0
+    this.#keep({ type: 'event', at, event: { type: 'settled', place, output } })
   }
 
   #edited(entry: JournalEntry, results: Results): JournalEntry {

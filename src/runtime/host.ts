@@ -11,8 +11,8 @@ export interface Host {
   start(effect: Effect): void
   /** What an effect has spent so far whose settling has not come out of `next`. */
   spent(place: string): readonly Spent[]
-  /** Nobody wants the effect any more. It is told to stop, and nothing is heard of it again. */
-  stop(place: string): void
+  /** Nobody wants the effect any more. It is told to stop, perhaps why, and nothing is heard of it again. */
+  stop(place: string, reason?: unknown): void
   /** Whether word has come to stop the run: nothing new is begun then. */
   readonly isCancelled: boolean
   /** Resolves when that word comes. */

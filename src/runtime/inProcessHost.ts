@@ -83,11 +83,11 @@ export class InProcessHost implements Host {
     return this.#spent.get(place) ?? []
   }
 
-  stop(place: string): void {
+  stop(place: string, reason?: unknown): void {
     const controller = this.#running.get(place)
     if (controller === undefined) return
     this.#running.delete(place)
-    controller.abort()
+    controller.abort(reason)
   }
 
   get isCancelled(): boolean {

@@ -2,6 +2,9 @@ import { JournalError } from '../errors.ts'
 import { changedParts } from '../journal/changedParts.ts'
 import type { JournalEntry } from '../journal/entry.ts'
 import type { AgentFingerprint } from '../journal/fingerprint.ts'
+import type { AbortReason, Ending } from '../machines/outcome.ts'
+import type { Decision } from '../machines/reducers.ts'
+import { decidedCall } from './doubts.ts'
 import { Fold, type Progress } from './fold.ts'
 import { JournalMismatchError } from './journalMismatch.ts'
 import type { Effect, PureMachine } from './pureMachine.ts'
@@ -83,10 +86,15 @@ export class JournalFold {
         this.#begun.add(entry.place)
         return nothing
       case 'event':
-        if ('place' in entry.event) this.#require(entry.event.place, entry.event.place)
-        return this.fold.apply(entry.event, entry.at)
+        return this.#takeEvent(entry)
+      case 'waiting':
+        this.fold.handBack(entry.at)
+        return nothing
+      case 'resumed':
+        this.fold.goOn(entry.at)
+        return nothing
       case 'ended':
-        if (this.fold.snapshot.status === 'active') this.#mismatch(`the end of the run (${entry.status})`)
+        this.#requireEnd(entry)
         this.#hasEnded = true
         return nothing
       default:
@@ -100,18 +108,44 @@ export class JournalFold {
     return this.#fold.beginning
   }
 
-  /** After the end nothing is asked for, and what comes too late is passed over. */
+  #takeEvent({ event, at }: Extract<JournalEntry, { type: 'event' }>): Progress {
+    if ('place' in event) this.#require(event.place, event.place)
+    else if (this.fold.snapshot.status !== 'active') {
+      // A word to stop may have come too late.
+      if (event.type === 'cancelled') return nothing
+      this.#mismatch(`what came from outside (${event.type})`)
+    }
+    if (event.type === 'decided') this.#clearDoubt(event.decision)
+    return this.fold.apply(event, at)
+  }
+
+  /** A call that a person lets run once more has not begun. */
+  #clearDoubt(decision: Decision): void {
+    if (decision.inDoubt !== true || !decision.approved) return
+    const callId = decidedCall(decision, this.fold.snapshot.context.calls)
+    for (const { kind, place, input } of this.inDoubt) {
+      if (kind === 'runTool' && input.call.id === callId) this.#begun.delete(place)
+    }
+  }
+
   #require(place: string, recorded: string): void {
-    const { snapshot, pending } = this.fold
-    if (snapshot.status === 'active' && !pending.has(place)) this.#mismatch(recorded)
+    if (!this.fold.pending.has(place)) this.#mismatch(recorded)
+  }
+
+  #requireEnd({ status, reason }: Extract<JournalEntry, { type: 'ended' }>): void {
+    const { output } = this.fold.snapshot
+    if (output?.status === status && reasonOf(output) === reason) return
+    this.#mismatch(`the end of the run (${endOf(status, reason)})`)
   }
 
   #mismatch(recorded: string): never {
     const { runId, agent } = this.#options
+    const { output } = this.fold.snapshot
     throw new JournalMismatchError(runId, {
       position: this.#position,
       recorded,
       asked: [...this.fold.pending.keys()],
+      ended: output && endOf(output.status, reasonOf(output)),
       changed: changedParts(this.#recordedBy, agent),
     })
   }
@@ -120,6 +154,15 @@ export class JournalFold {
     const { runId } = this.#options
     throw new JournalError(`The journal of run "${runId}" ${problem}.`, { runId, position: this.#position })
   }
+}
+
+function reasonOf(ending: Ending): AbortReason | undefined {
+  return ending.status === 'aborted' ? ending.reason : undefined
+}
+
+/** An end in words: `done`, `aborted: timeout`. */
+function endOf(status: string, reason: string | undefined): string {
+  return reason === undefined ? status : `${status}: ${reason}`
 }
 
 /** Where an agent takes a run up again. */

@@ -6,8 +6,8 @@ const ledGuards = ['contextOverBudget', 'contextTooLong', 'limitAborts', 'limitC
 
 type LedGuard = (typeof ledGuards)[number]
 
-/** What came next in a run, as far as the guards have to know. */
-type Next = 'compact' | 'closing' | 'aborted' | 'other'
+/** What came next in a run, as far as the guards have to know. `untold`: it went on, the journal does not tell where. */
+type Next = 'compact' | 'closing' | 'aborted' | 'other' | 'untold'
 
 /** What has to come next where a guard has let the run pass. */
 const passed: Readonly<Record<LedGuard, Next>> = {
@@ -37,7 +37,10 @@ export function ledMachine(
     const own = guards[name] as (...args: unknown[]) => boolean
     const guard = (...args: unknown[]): boolean => {
       const next = nextOf(entries, reading.position)
-      return next === undefined ? own(...args) : next === passed[name]
+      if (next === undefined) return own(...args)
+      // What was recorded later did not come after an abort.
+      if (next === 'untold') return name !== 'limitAborts' && own(...args)
+      return next === passed[name]
     }
     return [name, guard]
   })
@@ -51,15 +54,15 @@ function nextOf(entries: readonly JournalEntry[], position: number): Next | unde
     if (entry.type === 'ended') return entry.status === 'aborted' ? 'aborted' : 'other'
     if (entry.type === 'migrated') return undefined
     if (entry.type !== 'event') continue
-    if (entry.event.type === 'cancelled') return undefined
+    if (entry.event.type === 'cancelled') return 'untold'
     if ('place' in entry.event) return effectKindOf(entry.event.place)
   }
   return undefined
 }
 
 /** A deadline says nothing about what it put an end to. */
-function effectKindOf(place: string): Next | undefined {
+function effectKindOf(place: string): Next {
   const [kind] = place.split('.')
-  if (kind === 'deadline') return undefined
+  if (kind === 'deadline') return 'untold'
   return kind === 'compact' || kind === 'closing' ? kind : 'other'
 }

@@ -9,18 +9,12 @@ import { JournalFold } from './journalFold.ts'
 import { ledMachine, type Reading } from './ledMachine.ts'
 import { PureMachine, stateOf } from './pureMachine.ts'
 
-/**
- * What a run has come to, as the input of a run that goes on from there: for an agent that would not have taken the
- * recorded steps. Open calls are answered, so nothing of them runs. Settings stay; what the memory had made of the
- * conversation does not, because the memory may be another one.
- *
- * @returns `undefined` where the run has come to its end.
- */
-export function migratedInput(
+/** A run as its journal tells it, whatever the agent would do today. */
+export function recordedRun(
   machine: AgentMachine,
   entries: readonly JournalEntry[],
   runId: string,
-): RunInput | undefined {
+): JournalFold {
   const reading: Reading = { position: 0 }
   const journal = new JournalFold(new PureMachine(ledMachine(machine, entries, reading)), {
     runId,
@@ -30,7 +24,15 @@ export function migratedInput(
     reading.position = position
     journal.take(entry)
   }
-  if (journal.hasEnded || journal.fold.snapshot.status !== 'active') return undefined
+  return journal
+}
+
+/**
+ * What a run has come to, as the input of a run that goes on from there: for an agent that would not have taken the
+ * recorded steps. Open calls are answered, so nothing of them runs. Settings stay; what the memory had made of the
+ * conversation does not, because the memory may be another one.
+ */
+export function migratedInput(journal: JournalFold): RunInput {
   const begun = new Set(
     journal.inDoubt.flatMap(({ kind, input }) => (kind === 'runTool' ? [input.call.id] : [])),
   )

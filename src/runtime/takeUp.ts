@@ -5,7 +5,7 @@ import type { AgentMachine } from '../machines/agentMachine.ts'
 import { Fold } from './fold.ts'
 import { foldJournal } from './journalFold.ts'
 import { JournalMismatchError } from './journalMismatch.ts'
-import { migratedInput } from './migrate.ts'
+import { migratedInput, recordedRun } from './migrate.ts'
 import type { Effect, PureMachine } from './pureMachine.ts'
 
 /** Where a run stands that is taken up again. */
@@ -26,7 +26,7 @@ export interface TakeUpOptions {
   readonly migrate: boolean
 }
 
-/** @throws JournalMismatchError where they are not, and the run is not to be migrated or has ended. */
+/** @throws JournalMismatchError where they are not, and the run is not to be migrated. */
 export function takeUp(
   pure: PureMachine,
   entries: readonly JournalEntry[],
@@ -36,8 +36,9 @@ export function takeUp(
     return foldJournal(pure, entries, options)
   } catch (thrown) {
     if (!migrate || !(thrown instanceof JournalMismatchError)) throw thrown
-    const input = migratedInput(machine, entries, options.runId)
-    if (input === undefined) throw thrown
+    const recorded = recordedRun(machine, entries, options.runId)
+    if (recorded.fold.snapshot.status !== 'active') return { fold: recorded.fold, inDoubt: [] }
+    const input = migratedInput(recorded)
     const at = environment().wallNow()
     const fold = new Fold(pure, input, at - (input.carried?.elapsedMs ?? 0), options.watched)
     return {

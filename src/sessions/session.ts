@@ -281,9 +281,10 @@ export function openSession<Output>(
 /** The sessions inside which the caller is: a run that waits for itself would wait for ever. */
 const inside = new AsyncLocalStorage<readonly Turnstile[]>()
 
-/** Whether a run can still go on. */
+/** Whether a run can still go on: it was stopped at what its journal tells of it. */
 function isOpen(outcome: Outcome<unknown>): boolean {
-  return outcome.status === 'waiting' || (outcome.status === 'aborted' && outcome.reason === 'interrupted')
+  if (outcome.status !== 'aborted') return outcome.status === 'waiting'
+  return outcome.reason === 'interrupted' || outcome.reason === 'journal_error'
 }
 
 const UNREADABLE = new Set(['run_not_found', 'journal_mismatch', 'journal_invalid'])

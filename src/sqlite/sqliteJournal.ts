@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Journal, RunSummary } from '../journal/entry.ts'
 import { entryText } from '../journal/entryText.ts'
 import { type EntryRow, LAST_START, type RunRow, readRows, summaryOf } from '../journal/rows.ts'
+import { checkedQuery, checkedTime } from '../journal/runQuery.ts'
 import { storeKey } from '../journal/storeKey.ts'
 import { summaryChange } from '../journal/summary.ts'
 import { inTransaction } from './database.ts'
@@ -56,12 +57,14 @@ export function sqliteJournal(database: DatabaseSync): Journal {
       })
     },
     load: (runId) => readRows(runId, load.all(storeKey(runId)) as unknown as EntryRow[]),
-    list({ status, limit = 100, before = LAST_START } = {}): readonly RunSummary[] {
+    list(query): readonly RunSummary[] {
+      const { status, limit, before = LAST_START } = checkedQuery(query)
       const from = [before.startedAt, storeKey(before.runId), limit] as const
       const rows = status === undefined ? list.all(...from) : listOfStatus.all(status, ...from)
       return (rows as unknown as RunRow[]).map(summaryOf)
     },
-    prune({ endedBefore }) {
+    prune(query) {
+      const endedBefore = checkedTime(query.endedBefore)
       return inTransaction(database, () => {
         pruneEntries.run(endedBefore)
         pruneLeases.run(endedBefore)

@@ -2,6 +2,7 @@ import { MisuseError } from '../errors.ts'
 import { isToolName } from '../messages/sendable.ts'
 import type { JsonSchema } from '../messages/types.ts'
 import { timeoutMs } from '../timeouts.ts'
+import { waitsMs } from '../waits.ts'
 import { isTransientError } from './isTransientError.ts'
 import { inputSchema } from './schema/inputSchema.ts'
 import { issueLines } from './schema/issueLines.ts'
@@ -43,8 +44,13 @@ export interface ToolDefinition<Arguments = Record<string, unknown>> {
   readonly repairArguments?: boolean
   /** Milliseconds after which a call is given up; its signal is aborted. Default: 30000. */
   readonly timeoutMs?: number
-  /** How often a call is tried again after an error that may pass, with back-off. Default: 1. */
+  /** How often a call is tried again after an error that may pass. Default: 1, or as often as `retryDelaysMs` has waits. */
   readonly retries?: number
+  /**
+   * Milliseconds to wait before each retry, such as `[500, 1000, 2000]`; the last one holds for all further ones. Default:
+   * exponential back-off with jitter, from at most 200 ms up to 5 s.
+   */
+  readonly retryDelaysMs?: readonly number[]
   /**
    * Whether an error that `run` threw may pass. Default: one with `retryable: true`, and connections that were refused,
    * reset or timed out.
@@ -58,6 +64,8 @@ export interface ToolDefinition<Arguments = Record<string, unknown>> {
   readonly repeatable?: boolean
   /** The most tokens of a result that enter the transcript; head and tail are kept. Default: 8000. */
   readonly maxResultTokens?: number
+  /** The same in characters, where that is what has to be bounded; the note of the gap is one of them. Default: no bound. */
+  readonly maxResultCharacters?: number
   /** Whether the tool is offered in a step. Default: always. */
   readonly onlyWhen?: (facts: StepFacts) => boolean
   /** What the model is shown of what `run` returned. Default: a string as it is, anything else as JSON. */
@@ -90,20 +98,20 @@ export function defineTool<Arguments = Record<string, unknown>>(definition: Tool
   if (typeof definition.run !== 'function') {
     throw new MisuseError('invalid_tool', `Tool "${name}" has no run function.`)
   }
-  const { retries, concurrency, maxResultTokens } = countsOf(definition)
+  const { retryDelaysMs: waits } = definition
+  const retryDelaysMs = waits && waitsMs(`retryDelaysMs of tool "${name}"`, waits)
   return {
     name,
     description,
     ...argumentsOf(definition),
     repairArguments: definition.repairArguments ?? false,
     timeoutMs: timeoutMs(`timeoutMs of tool "${name}"`, definition.timeoutMs ?? DEFAULT_TOOL_TIMEOUT_MS),
-    retries,
+    ...countsOf(definition),
+    ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
     isTransient: definition.isTransient ?? ((error) => isTransientError(error, idempotent)),
     idempotent,
     sequential: definition.sequential ?? false,
-    concurrency,
     repeatable: definition.repeatable ?? false,
-    maxResultTokens,
     onlyWhen: definition.onlyWhen ?? (() => true),
     ...(definition.render === undefined ? {} : { render: definition.render }),
     needsApproval:
@@ -146,15 +154,19 @@ function parsed(
     : { ok: false, issues: issueLines(result.issues, args) }
 }
 
+type Counts = Pick<
+  ToolDefinition,
+  'name' | 'retries' | 'retryDelaysMs' | 'concurrency' | 'maxResultTokens' | 'maxResultCharacters'
+>
+
 function countsOf({
   name,
-  retries = DEFAULT_RETRIES,
+  retryDelaysMs,
+  retries = retryDelaysMs?.length ?? DEFAULT_RETRIES,
   concurrency = Number.POSITIVE_INFINITY,
   maxResultTokens = DEFAULT_MAX_RESULT_TOKENS,
-}: Pick<ToolDefinition, 'name' | 'retries' | 'concurrency' | 'maxResultTokens'>): Pick<
-  Tool,
-  'retries' | 'concurrency' | 'maxResultTokens'
-> {
+  maxResultCharacters,
+}: Counts): Pick<Tool, 'retries' | 'concurrency' | 'maxResultTokens' | 'maxResultCharacters'> {
   const check = (option: string, value: number, least: number, mayBeInfinite = false): void => {
     if ((Number.isInteger(value) && value >= least) || (mayBeInfinite && value === Number.POSITIVE_INFINITY))
       return
@@ -167,5 +179,11 @@ function countsOf({
   check('retries', retries, 0)
   check('concurrency', concurrency, 1, true)
   check('maxResultTokens', maxResultTokens, 1)
-  return { retries, concurrency, maxResultTokens }
+  if (maxResultCharacters !== undefined) check('maxResultCharacters', maxResultCharacters, 1)
+  return {
+    retries,
+    concurrency,
+    maxResultTokens,
+    ...(maxResultCharacters === undefined ? {} : { maxResultCharacters }),
+  }
 }

@@ -1,7 +1,7 @@
-import { type Backoff, fullJitter } from '../backoff.ts'
+import { type Backoff, waitAfter } from '../backoff.ts'
 import { delay } from '../delay.ts'
 import { environment } from '../environment.ts'
-import { messageOf } from '../errors.ts'
+import { Interruption, messageOf } from '../errors.ts'
 import type { Spent } from '../machines/effects.ts'
 import { capText } from '../messages/capText.ts'
 import { addUsage, noUsage, type Usage } from '../messages/reply.ts'
@@ -9,6 +9,7 @@ import { soundUsage } from '../messages/soundReply.ts'
 import { toolError } from '../messages/toolTexts.ts'
 import type { ToolCall } from '../messages/types.ts'
 import { hush, isThenable, within } from '../thenables.ts'
+import { isTimeoutError } from './isTimeoutError.ts'
 import { thrownText } from './plainError.ts'
 import { readArguments } from './readArguments.ts'
 import { renderResult } from './renderResult.ts'
@@ -29,9 +30,11 @@ export interface ExecutionContext extends Omit<ToolContext, 'callId'> {
 const BACKOFF: Backoff = { baseMs: 200, capMs: 5000 }
 
 /**
- * Runs one call and says what came of it, in words for the model. Never rejects: an unknown tool, arguments that do
+ * Runs one call and says what came of it, in words for the model. Rejects for no failure: an unknown tool, arguments that do
  * not fit and anything that a tool throws are results. Never waits for a deaf tool: the call is raced with its
  * signal and its timeout, and what it returns later is dropped.
+ *
+ * @returns What came of it. Rejects with an `Interruption` where the tool says so: the call has no result yet.
  */
 export async function executeTool(
   call: ToolCall,
@@ -45,6 +48,7 @@ export async function executeTool(
     if (!read.ok) return read.result
     return await runInSlot(tool, read.value, call.id, context)
   } catch (thrown) {
+    if (thrown instanceof Interruption) throw thrown
     if (context.signal.aborted) return cancelled(tool, false)
     // A schema's own code (a refinement, a transform) may throw.
     return failed(tool, thrown)
@@ -95,10 +99,11 @@ async function runWithRetries(
   }
   for (let failures = 1; ; failures++) {
     const { result, thrown } = await runRaced(tool, args, counting)
+    if (thrown?.error instanceof Interruption) throw thrown.error
     if (thrown === undefined || failures > tool.retries || !mayPass(tool, thrown.error)) {
       return byModel.size === 0 ? result : { ...result, usage, usageByModel: Object.fromEntries(byModel) }
     }
-    const delayMs = fullJitter(failures, BACKOFF)
+    const delayMs = waitAfter(failures, tool.retryDelaysMs, BACKOFF)
     onRetry({ failures, delayMs, message: messageOf(thrown.error) })
     await delay(delayMs, context.signal)
   }
@@ -173,7 +178,14 @@ function race(tool: Tool, running: PromiseLike<unknown>, stopper: Stopper): Prom
 }
 
 function succeeded(tool: Tool, value: unknown): Attempt {
-  return { result: { content: capText(rendered(tool, value), tool.maxResultTokens) } }
+  return { result: { content: capped(tool, rendered(tool, value)) } }
+}
+
+function capped({ maxResultTokens, maxResultCharacters }: Tool, text: string): string {
+  const content = capText(text, maxResultTokens)
+  return maxResultCharacters === undefined
+    ? content
+    : capText(content, maxResultCharacters, ({ length }) => length)
 }
 
 /** A tool that ran has run, whatever becomes of its result. */
@@ -233,7 +245,8 @@ function cancelled({ name }: Tool, begun: boolean): ToolResult {
 }
 
 function failed({ name }: Tool, thrown: unknown): ToolResult {
-  return toolError('failed', { name, problem: thrownText(thrown) })
+  const facts = { name, problem: thrownText(thrown) }
+  return isTimeoutError(thrown) ? toolError('timeout', facts) : toolError('failed', facts)
 }
 
 function unknownTool(name: string, tools: ReadonlyMap<string, Tool>): ToolResult {

@@ -40,6 +40,8 @@ export interface Tool {
   readonly timeoutMs: number
   /** How often a call is tried again after an error that may pass. */
   readonly retries: number
+  /** Milliseconds before each retry; the last one holds for all further ones. Default: exponential, with jitter. */
+  readonly retryDelaysMs?: readonly number[]
   /** Whether an error that `run` threw may pass. */
   isTransient(error: unknown): boolean
   /** Whether a call may run again with the same key when a crash left its outcome unknown. */
@@ -52,6 +54,8 @@ export interface Tool {
   readonly repeatable: boolean
   /** The most tokens of a result that enter the transcript. */
   readonly maxResultTokens: number
+  /** The most characters of a result that enter the transcript. Default: as many as its tokens allow. */
+  readonly maxResultCharacters?: number
   /** Whether the tool is offered in a step. Default: always. */
   onlyWhen?(facts: StepFacts): boolean
   /** Whether a person has to approve a call; a function is asked with what `parse` returned. */

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 
 import { z } from 'zod'
-import { type AgentEvent, createAgent, defineTool, ModelError } from '../../src/index.ts'
+import { type AgentEvent, type AgentOptions, createAgent, defineTool, ModelError } from '../../src/index.ts'
 import { HANG, scriptedModel } from '../../src/testing/index.ts'
 import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
 import { countingAdd, deaf, deferred, returning, throwing } from '../support/tools.ts'
@@ -250,4 +250,35 @@ describe('time', () => {
     expect(delays).toEqual([250, 500, 1000])
     random.mockRestore()
   })
+
+  it('to wait before a retry is as long as the agent says, and as often, unless the provider asks for more', async () => {
+    const busy = new ModelError('overloaded', 'busy', { retryable: true })
+    const limited = new ModelError('rate_limit', 'busy', { retryable: true, retryAfterMs: 7000 })
+    const delaysOf = async (options: Pick<AgentOptions, 'modelRetries' | 'modelRetryDelaysMs'>) => {
+      const delays: number[] = []
+      const model = scriptedModel([busy, limited, busy, busy, busy])
+      const running = createAgent({ model, ...options }).run('go', {
+        onEvent: (event) => {
+          if (event.type === 'retry.scheduled') delays.push(event.delayMs)
+        },
+      })
+      await vi.runAllTimersAsync()
+      expect(expectAborted(await running).reason).toBe('model_error')
+      return delays
+    }
+    expect(await delaysOf({ modelRetryDelaysMs: [1000, 2000, 4000] })).toEqual([1000, 7000, 4000])
+    expect(await delaysOf({ modelRetries: 4, modelRetryDelaysMs: [40_000, 1] })).toEqual([40_000, 7000, 1, 1])
+  })
+
+  it.each([[[]], [[-1]], [[Number.NaN]], [['1']], [[Number.POSITIVE_INFINITY]], [5]])(
+    'to wait before a retry cannot be %j',
+    (delays) => {
+      const wrong = { modelRetryDelaysMs: delays as never }
+      const misuse = expect.objectContaining({
+        code: 'invalid_timeout',
+        message: expect.stringContaining('modelRetryDelaysMs must be a list of milliseconds'),
+      })
+      expect(() => createAgent({ model: scriptedModel([]), ...wrong })).toThrow(misuse)
+    },
+  )
 })

@@ -376,7 +376,13 @@ describe('a budget of tokens', () => {
     const agent = createAgent({ model, limits: { tokens: 100 } })
     const run = agent.stream('a long question '.repeat(500))
     const events = await eventsOf(run)
-    expect(events.map(({ type }) => type)).toEqual(['run.started', 'limit.reached', 'run.finished'])
+    expect(events.map(({ type }) => type)).toEqual([
+      'run.started',
+      'messages.appended',
+      'limits.updated',
+      'limit.reached',
+      'run.finished',
+    ])
     const outcome = expectAborted(await run.outcome)
     expect(outcome).toMatchObject({ reason: 'limit', stoppedBy: { limit: 'tokens' } })
     expect(model.requests).toHaveLength(0)

@@ -44,7 +44,9 @@ describe('looking at runs', () => {
     const lines = (await printed(journalThat({ ...journal, load }), 'runs')).trimEnd().split('\n')
     expect(lines[0]).toMatch(/^ID +STATUS +STEPS +STARTED +QUESTION$/)
     expect(lines.find((line) => line.startsWith('r '))).toMatch(/done +3 {2}\d{4}-\d\d-\d\d \d\d:\d\d {2}go$/)
-    expect(lines.find((line) => line.startsWith('failed '))).toMatch(/aborted +1 .* {2}Who wrote Faust\?$/)
+    expect(lines.find((line) => line.startsWith('failed '))).toMatch(
+      /aborted \(model_error\) +1 .* {2}Who wrote Faust\?$/,
+    )
     expect(lines.find((line) => line.startsWith('broken '))).toMatch(
       /waiting .*\(Entry 0 cannot be read\.\)$/,
     )
@@ -64,13 +66,55 @@ describe('looking at runs', () => {
     )
   })
 
+  it('names the limit that stopped a run, in the list and in the last line', async () => {
+    const { journal } = await recordedRun(undefined, { errorStreak: 1 })
+    expect(await printed(journal, 'runs')).toContain('done (limit errorStreak)  ')
+    const shown = await printed(journal, 'show', 'r')
+    expect(shown).toContain('  ! limit errorStreak (1): 1 tool call in a row failed\n')
+    expect(shown).toContain('\nclosing answer\n  model  3 and 7.\n')
+    expect(shown).toContain('\ndone, stopped by limit errorStreak (1) · 2 steps · ')
+    expect(shown.match(/^step \d$/gm)).toEqual(['step 1', 'step 2'])
+  })
+
+  it('cuts long messages, and shows them whole where that is asked for', async () => {
+    const journal = memoryJournal()
+    const long = `It begins.\n${'word '.repeat(60)}\nIt ends.`
+    await createAgent({ model: scriptedModel([long]), journal }).run('go', { runId: 'r' })
+    const cut = await printed(journal, 'show', 'r')
+    expect(cut).not.toContain('It ends.')
+    expect(cut).toContain('--full shows all of them.\n')
+    const full = await printed(journal, 'show', 'r', '--full')
+    expect(full).toContain('  model  It begins.\n      word word')
+    expect(full).toContain('\n      It ends.\n')
+    expect(full).not.toContain('--full')
+  })
+
+  it('says of each run in JSON what was asked, of which agent, and where it comes from', async () => {
+    const { journal } = await recordedRun(undefined, { errorStreak: 1 })
+    const agent = createAgent({ name: 'other', model: scriptedModel(['Other.']), journal })
+    await agent.fork('r', { at: 2, runId: 'fork' })
+    const lines = (await printed(journal, 'runs', '--json')).trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line)).find(({ runId }) => runId === 'fork')).toMatchObject({
+      status: 'done',
+      question: 'go',
+      agent: 'other',
+      model: 'scripted',
+      forkOf: { runId: 'r', at: 2 },
+    })
+    expect(lines.map((line) => JSON.parse(line)).find(({ runId }) => runId === 'r')).toMatchObject({
+      question: 'go',
+      limit: 'errorStreak',
+    })
+    expect(await printed(journal, 'runs')).toMatch(/^fork .* {2}fork of r, step 2: go$/m)
+  })
+
   it('replays each entry with the edges that were taken', async () => {
     const { journal } = await recordedRun(undefined, { errorStreak: 1 })
     const shown = await printed(journal, 'replay', 'r')
     expect(shown).toContain('started: go  step 1 · thinking.calling\n')
     expect(shown).toContain('model.1.1 asked for add, add  step 1 · executingTools\n')
     expect(shown).toContain('parsing → executingTools [hasCalls] on always\n')
-    expect(shown).toContain('! limit errorStreak (1): 1 tool calls in a row failed\n')
+    expect(shown).toContain('! limit errorStreak (1): 1 tool call in a row failed\n')
     expect(shown).toContain('closing.1 answered: 3 and 7.  step 2 · done\n')
   })
 
@@ -138,6 +182,10 @@ describe('loopchart --journal', () => {
     expect(fork).toMatchObject({ code: 0, stdout: 'Forty-two.\n' })
     const { stdout } = await loopchart(['runs', ...journal])
     expect(stdout.match(/ done .* What is 6\*7\?/g)).toHaveLength(2)
+    const over = await loopchart(['resume', runId, ...journal])
+    expect(over).toMatchObject({ code: 0, stdout: '6*7 = 42.\n' })
+    expect(over.stderr).toMatch(/^The run has ended already/)
+    expect(over.stderr).not.toContain('loopchart-stand-in')
   })
 
   it('goes on with a run whose process was killed', { timeout: 60_000 }, async () => {

@@ -85,6 +85,7 @@ describe('the drawing of the agent', () => {
       'tokens off',
       'cost off',
       'toolCalls off',
+      'sameCalls off',
     ])
   })
 

@@ -64,6 +64,8 @@ describe('text in the SVG of any machine', () => {
     const [state] = [...groupsOf(svg)].filter(([id]) => id.startsWith('state_')).map(([, group]) => group)
     expect(state && linesOf(state)[0]).toBe(key)
     expect(state && titleOf(state)).toBe(`${key}: ${key}\ufffd\ufffd`)
+    const [edge] = [...groupsOf(svg)].filter(([id]) => id.startsWith('edge_')).map(([, group]) => group)
+    expect(edge && linesOf(edge)).toEqual([`\u00a0${key}\u00a0`])
     expect(svg).not.toContain('<script')
     expect(readXml(svg).attributes['aria-label']).toBe(key)
   })

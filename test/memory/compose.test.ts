@@ -64,7 +64,7 @@ describe('composed strategies', () => {
     expect(compacted?.spent?.map(({ usage: { inputTokens } }) => inputTokens)).toEqual([10, 10, 10])
     expect(JSON.parse(JSON.stringify(compacted?.state))).toEqual(compacted?.state)
     expect(outline(memory.view(transcript, compacted?.state, known), 21)[0]).toBe(
-      'user: Background: facts fro',
+      'user: Background: known fac',
     )
     expect(memory.needsCompaction?.(transcript, compacted?.state, known)).toBe(false)
   })

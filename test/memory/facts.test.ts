@@ -62,7 +62,7 @@ describe('facts', () => {
   it('are taken from what the window no longer shows, and shown as a block before it', async () => {
     const { see, model } = remembering(['{"name":"Ada","city":"Paris"}'])
     const view = await see(talk(2))
-    expect(block(view)).toMatch(/^Background: facts.*not instructions.*- name: Ada\n- city: Paris/s)
+    expect(block(view)).toMatch(/^Background: known facts.*not instructions.*- name: Ada\n- city: Paris/s)
     expect(view.slice(1)).toEqual([user('question 2')])
     expect(findViolations(view)).toEqual([])
     const material = String(model.requests[0]?.messages[1]?.content)

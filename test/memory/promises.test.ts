@@ -9,6 +9,7 @@ import {
   type Memory,
   type Message,
   memoryFacts,
+  outline,
   type StrategyMemory,
   summary,
   tokenBudget,
@@ -18,6 +19,8 @@ import {
 import { messageCounterOf } from '../../src/memory/memoryFacts.ts'
 import { checkMemory, scriptedModel } from '../../src/testing/index.ts'
 import { exchange, ioFor, roomMade, says, spyingCounter, user } from './support.ts'
+
+const byMessages = summary({ at: { messages: 8 }, keep: { messages: 4 } })
 
 /** Every strategy, and compositions of them, as a function of the budget. */
 const budgeted: readonly (readonly [string, (tokens: number) => StrategyMemory])[] = [
@@ -31,12 +34,16 @@ const budgeted: readonly (readonly [string, (tokens: number) => StrategyMemory])
   ['tokenBudget and facts', (n) => compose(tokenBudget(n), facts())],
   ['summary and facts', (n) => compose(summary({ at: n, keep: Math.ceil(n / 3) }), facts())],
   ['cleared results and a budget', (n) => compose(clearOldToolResults({ keep: 2, at: n }), tokenBudget(n))],
+  ['tokenBudget and an outline', (n) => compose(tokenBudget(n), outline())],
+  ['a summary by messages and a budget', (n) => compose(byMessages, tokenBudget(n))],
   ['turns and a budget', (n) => compose(turns(50), tokenBudget(n))],
 ]
 
 const unbudgeted: readonly (readonly [string, Memory])[] = [
   ['wholeTranscript', wholeTranscript],
   ['turns', turns(2)],
+  ['turns and an outline', compose(turns(2), outline())],
+  ['a summary by messages', byMessages],
   ['clearOldToolResults', clearOldToolResults({ keep: 1 })],
   ['turns and facts', compose(turns(1), facts())],
   ['turns and cleared results', compose(turns(3), clearOldToolResults({ keep: 1 }))],

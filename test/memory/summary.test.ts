@@ -269,3 +269,39 @@ describe('a running summary', () => {
     expect(() => summary(bad)).toThrow(MisuseError)
   })
 })
+
+describe('a summary by messages', () => {
+  const byMessages = { at: { messages: 9 }, keep: { messages: 5 } }
+
+  it('is made once there are more than so many, and keeps whole exchanges of the newest ones', async () => {
+    const transcript = [...turns(1, 2), user('now?')]
+    const remembering = new Remembering({ ...byMessages, model: summariser('notes') })
+    expect(remembering.needs(transcript)).toBe(false)
+    const longer = [...transcript, ...exchange('last', 'one', 'two', 'three')]
+    expect(remembering.needs(longer)).toBe(true)
+    await remembering.compact(longer)
+    const shown = remembering.shows(longer)
+    expect(shown[0]?.content).toContain('notes')
+    expect(shown.slice(1)).toEqual(longer.slice(8))
+    expect(remembering.needs(longer)).toBe(false)
+  })
+
+  it('keeps the newest exchange however large it is, with its request', async () => {
+    const transcript = [...turns(1, 1), user('now?'), ...exchange('last', ...Array(12).fill('one'))]
+    const remembering = new Remembering({ ...byMessages, model: summariser('notes') })
+    await remembering.compact(transcript)
+    expect(remembering.shows(transcript).slice(1)).toEqual(transcript.slice(4))
+    expect(remembering.needs(transcript)).toBe(false)
+  })
+
+  it.each([
+    [{ at: { messages: 8 }, keep: 4 }, 'both must be tokens, or both messages'],
+    [{ at: 8, keep: { messages: 4 } }, 'both must be tokens, or both messages'],
+    [{ at: { messages: 8 }, keep: { messages: 8 } }, 'keep (8) must be less than at (8)'],
+    [{ at: { messages: 0 }, keep: { messages: 0 } }, 'at.messages must be a whole number of at least 1'],
+  ])('cannot be %j', (wrong, message) => {
+    expect(() => summary(wrong as SummaryOptions)).toThrow(
+      expect.objectContaining({ code: 'invalid_memory', message: expect.stringContaining(message) }),
+    )
+  })
+})

@@ -370,6 +370,14 @@ describe('a reply', () => {
     expect((await read(text, { tools: [] })).text).toBe(text)
   })
 
+  it("of another form is questioned in words of one's own where there are some", async () => {
+    const say = (problem: string) => `Again, please. ${problem}`
+    expect((await read('no JSON', {}, { whenUnparseable: say })).problem).toMatch(
+      /^Again, please\. Your last reply was discarded/,
+    )
+    expect((await read(act(), {}, { whenUnparseable: say })).problem).toBeUndefined()
+  })
+
   it.each(['', ' \n'])('of %o is empty, which the loop knows how to answer', async (text) => {
     const reply = await read({ text })
     expect(reply).toMatchObject({ text: '', toolCalls: [] })

@@ -29,7 +29,13 @@ const knownNames: Readonly<Record<string, string>> = {
   'loopchart/mcp': 'mcpTools',
   'loopchart/sqlite': 'sqliteStore',
   'loopchart/postgres': 'postgresStore',
+  'loopchart/otel': 'otel',
+  'loopchart/stately': 'statelyInspector',
+  'loopchart/logging': 'logEvents',
 }
+
+/** What the users of some entry points install beside the package. */
+const optionalPeers = ['@opentelemetry/api']
 
 /** What a build needs; everything else of the repository stays out of it. */
 const notCopied = new Set(['node_modules', '.git', 'dist', 'test', 'coverage', 'bench', 'eval', 'examples'])
@@ -55,7 +61,8 @@ beforeAll(async () => {
   mkdirSync(installed, { recursive: true })
   const tarball = join(folder, `${manifest.name}-${manifest.version}.tgz`)
   await run('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1'])
-  for (const dependency of [...Object.keys(manifest.dependencies), '@types/node']) link(dependency)
+  const installedToo = [...optionalPeers, '@types/node']
+  for (const name of [...Object.keys(manifest.dependencies), ...installedToo]) link(name)
   writeFileSync(join(consumer, 'package.json'), '{ "type": "module", "private": true }')
 }, BUILD_TIMEOUT_MS)
 
@@ -133,6 +140,7 @@ describe('the packed package', () => {
     expect(loaded).toContainEqual(expect.stringContaining('/node_modules/xstate/'))
     expect(loaded).not.toContainEqual(expect.stringContaining('/node_modules/openai/'))
     expect(loaded).not.toContainEqual(expect.stringContaining('/node_modules/js-tiktoken/'))
+    expect(loaded).not.toContainEqual(expect.stringContaining('/node_modules/@opentelemetry/'))
     expect(loaded).not.toContainEqual(expect.stringMatching(/^node:sqlite$|\/node_modules\/pg/))
   })
 

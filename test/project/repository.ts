@@ -18,11 +18,11 @@ export function read(path: string): string {
   return readFileSync(root + path, 'utf8')
 }
 
-/** The documents that people read: both READMEs and everything in docs/, as far as they exist. */
+/** The documents that people read: both READMEs, everything in docs/ and beside the examples, as far as they exist. */
 export function documents(): readonly string[] {
   return [
     ...['README.md', 'README.zh-CN.md'].filter((path) => existsSync(root + path)),
-    ...filesIn('docs').filter((path) => path.endsWith('.md')),
+    ...['docs', 'examples'].flatMap(filesIn).filter((path) => path.endsWith('.md')),
   ]
 }
 

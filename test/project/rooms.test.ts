@@ -11,13 +11,14 @@ interface Rule {
 }
 
 const seams = ['machines', 'models', 'tools', 'memory', 'journal']
-const leaves = ['errors', 'timeouts', 'delay', 'backoff', 'thenables', 'environment', 'version']
+const leaves = ['errors', 'timeouts', 'waits', 'delay', 'backoff', 'thenables', 'environment', 'version']
 const parts = [...leaves, 'messages', ...seams, 'runtime']
 
 /** What each room may know. A room is a folder of src/, or a file directly in it. */
 const rules: Readonly<Record<string, Rule>> = {
   errors: { values: [] },
   version: { values: [] },
+  waits: { values: ['errors'] },
   environment: { values: ['node:'] },
   customLimits: { values: ['errors', 'machines', 'thenables'] },
   delay: { values: ['environment'] },
@@ -27,7 +28,7 @@ const rules: Readonly<Record<string, Rule>> = {
   timeouts: { values: ['errors', 'delay'] },
   checks: { values: ['errors', 'machines'], types: ['agent', 'messages', 'models'] },
   messages: { values: ['errors', 'jsonrepair'] },
-  machines: { values: ['errors', 'messages', 'xstate'], types: seams },
+  machines: { values: ['errors', 'waits', 'messages', 'xstate'], types: seams },
   models: { values: ['errors', 'timeouts', 'messages', 'openai', 'node:'], types: seams },
   mcp: { values: ['errors', 'timeouts', 'messages', 'tools', 'zod', 'node:'] },
   agentAsTool: { values: ['errors', 'messages', 'tools', 'zod'], types: ['agent', 'machines', 'runtime'] },
@@ -39,6 +40,9 @@ const rules: Readonly<Record<string, Rule>> = {
   postgres: { values: ['errors', 'journal', 'pg'], types: ['sessions'] },
   runtime: { values: [...leaves, 'messages', 'machines', 'journal', 'xstate', 'node:'], types: seams },
   graph: { values: ['errors', 'messages', 'machines', 'xstate', '@viz-js/viz'], types: parts },
+  otel: { values: ['version', '@opentelemetry/api'], types: parts },
+  stately: { values: ['machines', 'graph'], types: [...parts, 'xstate'] },
+  logging: { values: [], types: parts },
   outputFormat: { values: ['errors', 'messages', 'zod'], types: ['models'] },
   callModel: { values: [...parts, 'outputFormat'], types: ['agentMemory'] },
   agentMemory: { values: [...leaves, 'messages', 'memory'], types: [...seams] },

@@ -71,6 +71,7 @@ describe('an agent that is closed', () => {
     ]) {
       expect(await rejectionOf(refused)).toMatchObject({ code: 'agent_closed' })
     }
+    expect(await journal.list()).toHaveLength(1)
     // Looking back harms nobody.
     expect((await agent.replay('r')).status).toBe('done')
     expect(await agent.session('s').messages()).toEqual([])

@@ -145,6 +145,24 @@ describe('a fork', () => {
     expect(kept[0]?.at).toBeGreaterThanOrEqual(before - 10 * entries.length)
   })
 
+  it('does not do once more what had begun in the run that it parts from', async () => {
+    const { entries } = await recordedRun()
+    const died = upTo(entries, (entry) => entry.type === 'intent' && entry.place === 'tool.1.1')
+    for (const idempotent of [true, false]) {
+      const journal = await journalOf(died)
+      const add = countingAdd({ idempotent })
+      const agent = createAgent({
+        model: scriptedModel(['ok']),
+        tools: [add, throwing(new Error('no'))],
+        journal,
+      })
+      const outcome = await agent.fork('r', { at: 1, results: { a: '4' }, runId: 'f' })
+      expect(resultsOf(outcome)[0]).toBe('4')
+      expect(resultsOf(outcome)[1]).toContain('Error (in_doubt)')
+      expect(add.runs).toEqual([])
+    }
+  })
+
   it('of a run that still runs leaves that alone', async () => {
     const { entries } = await recordedRun()
     const journal = await journalOf(upTo(entries, (entry) => settledPlaces([entry]).includes('tool.1.1')))

@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import {
+  type CustomLimit,
   createAgent,
   defineTool,
   type Journal,
@@ -93,7 +94,7 @@ describe('an agent that works otherwise than the one that recorded a run', () =>
       tools: [countingAdd(), throwing('no')],
       journal: await journalOf(longer),
     })
-    await expect(agent.resume('r', { migrate: true })).rejects.toMatchObject({ code: 'journal_mismatch' })
+    await expect(agent.resume('r')).rejects.toMatchObject({ code: 'journal_mismatch' })
     const endedEarly = [...entries.slice(0, 2), ...entries.slice(-1)]
     const other = createAgent({ model, tools: [countingAdd()], journal: await journalOf(endedEarly) })
     await expect(other.resume('r', { migrate: true })).rejects.toMatchObject({
@@ -101,6 +102,75 @@ describe('an agent that works otherwise than the one that recorded a run', () =>
       asked: ['tool.1.0', 'tool.1.1'],
     })
     expect(model.requests).toEqual([])
+  })
+
+  it('is refused where its own limits would have ended the run earlier', async () => {
+    const { entries } = await recordedRun()
+    const enough: CustomLimit = ({ steps }) =>
+      steps >= 1 ? { reaction: 'abort', evidence: 'enough' } : undefined
+    const agentOn = (journal: Journal) =>
+      createAgent({
+        model: scriptedModel(['3 and 7.']),
+        tools: [countingAdd(), throwing('no')],
+        journal,
+        customLimits: { enough },
+      })
+    const inTheMiddle = upTo(entries, (entry) => settledPlaces([entry]).includes('model.2.1'))
+    for (const kept of [entries, inTheMiddle]) {
+      const journal = await journalOf(kept)
+      const agent = agentOn(journal)
+      const error = (await rejectionOf(agent.resume('r'))) as JournalMismatchError
+      expect(error).toMatchObject({
+        code: 'journal_mismatch',
+        recorded: 'model.2.1',
+        ended: 'aborted: limit',
+      })
+      expect(error.message).toContain('where this agent has ended the run (aborted: limit)')
+      expect(await entriesOf(journal)).toEqual(kept)
+    }
+    // What is recorded is not judged again: the run goes on from there, under the limits of now.
+    const journal = await journalOf(inTheMiddle)
+    expectAborted(await agentOn(journal).resume('r', { migrate: true }))
+    expect((await agentOn(journal).replay('r')).status).toBe('aborted')
+  })
+
+  it('is refused where it would have ended the run for another reason', async () => {
+    const { entries } = await recordedRun([{ calls: [{ name: 'fail', id: 'c' }] }, 'ok'])
+    const ended = entries.at(-1)
+    for (const end of [
+      { ...ended, status: 'aborted', reason: 'cancelled' },
+      { ...ended, status: 'aborted', reason: 'limit' },
+    ]) {
+      const journal = await journalOf([...entries.slice(0, -1), end as JournalEntry])
+      const agent = createAgent({
+        model: scriptedModel([]),
+        tools: [countingAdd(), throwing('no')],
+        journal,
+      })
+      expect(await rejectionOf(agent.resume('r'))).toMatchObject({
+        recorded: `the end of the run (aborted: ${end.reason})`,
+        ended: 'done',
+      })
+    }
+  })
+
+  it('is told how a run ended, where it asks for that whatever it would do today', async () => {
+    const journal = await compactedRun()
+    const recorder = createAgent({
+      model: scriptedModel(['four']),
+      tools: [countingAdd()],
+      memory: compacting,
+      journal,
+      instructions: 'Add.',
+    })
+    const whole = expectDone(await recorder.resume('r'))
+    const kept = await entriesOf(journal)
+    const { agent, model } = otherAgent(journal, [])
+    expect(await rejectionOf(agent.resume('r'))).toMatchObject({ code: 'journal_mismatch' })
+    const told = expectDone(await agent.resume('r', { migrate: true }))
+    expect(told).toMatchObject({ output: whole.output, transcript: whole.transcript, usage: whole.usage })
+    expect(model.requests).toEqual([])
+    expect(await entriesOf(journal)).toEqual(kept)
   })
 })
 
@@ -215,6 +285,10 @@ describe('migrating', () => {
 })
 
 describe('a tool call in doubt', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
   const book = (runs: unknown[], idempotent = false) =>
     defineTool({
       name: 'book',
@@ -286,6 +360,77 @@ describe('a tool call in doubt', () => {
     expect(waiting.status).toBe('waiting')
     expectDone(await agent.resume('r', { decisions: [approval] }))
     expect(runs).toEqual([])
+  })
+
+  it('runs again with its key where the process died between the word of the person and the call', async () => {
+    const journal = await diedBooking()
+    await bookingAgent(journal).agent.resume('r', { inDoubt: 'ask' })
+    const decisions = [{ ...approval, inDoubt: true }] as const
+    await bookingAgent(journal).agent.resume('r', { decisions })
+    const decided = upTo(await entriesOf(journal), (entry) => {
+      return entry.type === 'event' && entry.event.type === 'decided' && entry.event.decision.inDoubt === true
+    })
+    const { agent, runs } = bookingAgent(await journalOf(decided))
+    expectDone(await agent.resume('r'))
+    expect(runs).toEqual([[{ seat: '7a' }, 'r/tool.1.0']])
+    // Once it has begun again, it is in doubt again.
+    const begun = [...decided, { type: 'intent', at: 0, place: 'tool.1.0' }] as const
+    const again = bookingAgent(await journalOf(begun))
+    expect(expectDone(await again.agent.resume('r')).transcript[2]?.content).toContain('Error (in_doubt)')
+    expect(again.runs).toEqual([])
+  })
+
+  it('is decided by a decision on a call that asks for the same', async () => {
+    const twice: ScriptedStep = {
+      calls: [
+        { name: 'book', arguments: { seat: '7a' }, id: 's' },
+        { name: 'book', arguments: { seat: '7a' }, id: 't' },
+      ],
+    }
+    const runs: unknown[] = []
+    const journal = memoryJournal()
+    const tools = [book(runs)]
+    await createAgent({ model: scriptedModel([twice, 'ok']), tools, journal }).run('go', { runId: 'r' })
+    await createAgent({ model: scriptedModel(['ok']), tools, journal }).resume('r', { decisions: [approval] })
+    const kept = upTo(await entriesOf(journal), ({ type }) => type === 'intent')
+    const { agent } = bookingAgent(await journalOf(kept))
+    const decisions = [{ callId: 't', approved: false, inDoubt: true, reason: 'Order 77.' }] as const
+    const { transcript } = expectDone(await agent.resume('r', { decisions }))
+    expect(transcript[2]?.content).toContain('A person says: Order 77.')
+    expect(transcript[3]?.content).toBe(transcript[2]?.content)
+  })
+
+  it('takes no decision on a call that the run does not have', async () => {
+    const { agent, runs } = bookingAgent(await diedBooking())
+    for (const inDoubt of [true, undefined] as const) {
+      const decisions = [{ callId: 'other', approved: true, inDoubt }]
+      expect(await rejectionOf(agent.resume('r', { decisions }))).toMatchObject({ code: 'unknown_call' })
+    }
+    expectDone(await agent.resume('r'))
+    // A decision that is delivered once more is no mistake.
+    expectDone(await agent.resume('r', { decisions: [{ ...approval, inDoubt: true }] }))
+    expect(runs).toEqual([])
+  })
+
+  it('does not use up the time of the run while a person thinks about it', async () => {
+    vi.useFakeTimers()
+    const journal = memoryJournal()
+    const limits = { time: 60_000 }
+    const tools = [book([])]
+    await createAgent({ model: scriptedModel([calls]), tools, journal, limits }).run('go', { runId: 'r' })
+    await createAgent({ model: scriptedModel(['ok']), tools, journal, limits }).resume('r', {
+      decisions: [approval],
+    })
+    const died = await journalOf(upTo(await entriesOf(journal), ({ type }) => type === 'intent'))
+    const { agent } = bookingAgent(died)
+    expect((await agent.resume('r', { inDoubt: 'ask' })).status).toBe('waiting')
+    vi.setSystemTime(Date.now() + 3_600_000)
+    expect((await agent.resume('r', { inDoubt: 'ask' })).status).toBe('waiting')
+    vi.setSystemTime(Date.now() + 3_600_000)
+    const decisions = [{ callId: 's', approved: false, inDoubt: true }] as const
+    const outcome = expectDone(await agent.resume('r', { decisions }))
+    expect(outcome.stoppedBy).toBeUndefined()
+    expect((await agent.replay('r')).ending).toMatchObject({ status: 'done' })
   })
 
   it('of an idempotent tool asks nobody', async () => {

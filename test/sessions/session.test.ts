@@ -296,6 +296,31 @@ describe('a session that was interrupted', () => {
     expect(contents(await losing.messages())).toEqual(['1+2?', 'three'])
   })
 
+  it('by its journal goes on with that very run, once the journal works again', async () => {
+    const [kept, sessions] = [memoryJournal(), memorySessions()]
+    let isFull = false
+    const append: Journal['append'] = (runId, entries, length) => {
+      if (isFull) throw new Error('disk full')
+      return kept.append(runId, entries, length)
+    }
+    const add = countingAdd()
+    const fillTheDisk: ScriptedStep = () => {
+      isFull = true
+      return 'not recorded'
+    }
+    const failing = createAgent({
+      model: scriptedModel([adding, fillTheDisk]),
+      tools: [add],
+      journal: { ...kept, append },
+      sessions,
+    })
+    const outcome = expectAborted(await failing.session('s').run('1+2?'))
+    expect(outcome.reason).toBe('journal_error')
+    const agent = createAgent({ model: scriptedModel(['three']), tools: [add], journal: kept, sessions })
+    expect(expectDone(await agent.session('s').resume()).output).toBe('three')
+    expect(add.runs).toHaveLength(1)
+  })
+
   it('keeps the question where there is no journal', async () => {
     const { sessions } = await crashed(0)
     const model = scriptedModel(['fine'])

@@ -193,9 +193,22 @@ describe('a definition is refused', () => {
     ['retries', [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, '1']],
     ['concurrency', [0, 1.5, Number.NaN, '1']],
     ['maxResultTokens', [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
+    ['maxResultCharacters', [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
   ])('with %s that are no count', (option, values) => {
     for (const value of values) {
       expect(refusal({ [option]: value })).toContain(`${option} must be a whole number`)
+    }
+  })
+
+  it('with waits that are no list of milliseconds', () => {
+    for (const retryDelaysMs of [[], [-1], 500]) {
+      const misuse = expect.objectContaining({
+        code: 'invalid_timeout',
+        message: expect.stringContaining('retryDelaysMs of tool "'),
+      })
+      expect(() =>
+        defineTool({ ...base, input: z.object({}), run: () => 1, retryDelaysMs: retryDelaysMs as never }),
+      ).toThrow(misuse)
     }
   })
 

@@ -11,7 +11,7 @@ import {
 import { type ScriptedCall, scriptedModel } from '../../src/testing/index.ts'
 import { journalOf } from '../support/journals.ts'
 import { expectAborted, expectDone, expectSendable } from '../support/outcome.ts'
-import { countingAdd, deferred } from '../support/tools.ts'
+import { countingAdd, deferred, throwing } from '../support/tools.ts'
 
 const empty = z.object({})
 const numbered = z.object({ n: z.number() })
@@ -86,6 +86,17 @@ describe('a tool that fails in a way that may pass', () => {
     ])
   })
 
+  it('waits as long as it says, and is tried again as often as it says how long', async () => {
+    const { tool, keys } = flaky(9, passing, { retryDelaysMs: [500, 1000, 2000] })
+    const delays = (await runFlaky(tool)).retries.map((event) => 'delayMs' in event && event.delayMs)
+    expect(delays).toEqual([500, 1000, 2000])
+    expect(keys).toHaveLength(4)
+    const more = flaky(9, passing, { retries: 3, retryDelaysMs: [0, 7] })
+    expect((await runFlaky(more.tool)).retries.map((event) => 'delayMs' in event && event.delayMs)).toEqual([
+      0, 7, 7,
+    ])
+  })
+
   it('is not tried again where it says so, or where the error is of another kind', async () => {
     const once = flaky(1, passing, { retries: 0 })
     await runFlaky(once.tool)
@@ -118,6 +129,36 @@ describe('a tool that fails in a way that may pass', () => {
     expect(expectAborted(outcome).reason).toBe('cancelled')
     expect(keys).toHaveLength(1)
     expect(vi.getTimerCount()).toBe(0)
+  })
+})
+
+describe('a timeout that a tool throws', () => {
+  const hostile = {
+    get name(): string {
+      throw new Error('no name')
+    },
+  }
+  it.each([
+    [
+      'of its own signal',
+      new DOMException('too slow', 'TimeoutError'),
+      'timeout): fail timed out: TimeoutError: too slow. It may',
+    ],
+    [
+      'of the network',
+      Object.assign(new Error('connect'), { code: 'ETIMEDOUT' }),
+      'timeout): fail timed out: connect. It may',
+    ],
+    [
+      'of fetch',
+      new TypeError('fetch failed', { cause: { code: 'UND_ERR_HEADERS_TIMEOUT' } }),
+      'timeout): fail timed out: TypeError: fetch failed',
+    ],
+    ['that is none', new Error('too slow'), 'failed): fail failed: too slow'],
+    ['that cannot be read', hostile, 'failed): fail failed: '],
+  ])('%s is told apart from other errors', async (_what, thrown, text) => {
+    const [content] = await runCalls([{ ...throwing(thrown), retries: 0 }], [{ name: 'fail' }])
+    expect(content).toContain(`Error (${text}`)
   })
 })
 
@@ -211,6 +252,32 @@ describe('calls of one reply', () => {
     ]
     const results = await runCalls(tools, [{ name: 'fail' }, { name: 'add', arguments: { a: 1, b: 2 } }])
     expect(results).toEqual([expect.stringContaining('Error (failed): fail failed: no'), '3'])
+  })
+})
+
+describe('the length of a result', () => {
+  const long = (options: object) =>
+    defineTool({
+      name: 'read',
+      description: 'Reads.',
+      input: empty,
+      ...options,
+      run: () => `${'<'.repeat(1000)}${'中'.repeat(1000)}`,
+    })
+
+  it('can be bounded in characters, the note of the gap included', async () => {
+    const [content = ''] = await runCalls([long({ maxResultCharacters: 800 })], [{ name: 'read' }])
+    expect(content?.length).toBeLessThanOrEqual(800)
+    expect(content?.length).toBeGreaterThan(700)
+    expect(content).toMatch(/^<+\n… \(\d+ of 2000 characters left out; ask for less, or for a part\) …\n中+$/)
+  })
+
+  it('is bounded in tokens as well, whichever is less', async () => {
+    const [content] = await runCalls(
+      [long({ maxResultTokens: 50, maxResultCharacters: 800 })],
+      [{ name: 'read' }],
+    )
+    expect(content?.length).toBeLessThan(200)
   })
 })
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { limitTexts } from '../../src/machines/index.ts'
 import {
   type ToolErrorCode,
   type ToolErrorFacts,
@@ -20,13 +21,14 @@ const facts: { readonly [Code in ToolErrorCode]: ToolErrorFacts[Code] } = {
   failed: { name: 'add', problem: 'RangeError: too big' },
   in_doubt: {},
   limit_reached: { max: 5 },
+  repeated: { advice: limitTexts.en.warnings.sameCalls({ tool: 'add', count: 2 }) },
 }
 
 const answers = (Object.keys(toolTexts) as ToolErrorCode[]).map((code) => toolError(code, facts[code]))
 
 describe('what the model is told of a call that did not succeed', () => {
   it('opens with its code, and says what was wrong and then what to do', () => {
-    expect(answers).toHaveLength(11)
+    expect(answers).toHaveLength(12)
     for (const { error, content } of answers) {
       const [first = '', ...rest] = content.split('\n')
       expect(first).toMatch(new RegExp(`^Error \\(${error}\\): \\S.{20,}`))
@@ -50,6 +52,7 @@ describe('what the model is told of a call that did not succeed', () => {
       'waiting',
       'denied',
       'limit_reached',
+      'repeated',
     ]) {
       expect(contentOf[code]).toContain('not run')
     }

@@ -16,6 +16,7 @@ const counts: { readonly [Name in LimitName]: (context: AgentContext) => number 
   repeats: ({ progress: { repeated } }) => Math.max(0, ...repeated.map(({ count }) => count)),
   errorStreak: ({ progress: { failures } }) =>
     failures.byTool.reduce((most, { count }) => Math.max(most, count), failures.streak),
+  sameCalls: ({ progress: { askedAgain } }) => Math.max(0, ...askedAgain.map(({ count }) => count)),
   stagnation: ({ progress: { stagnantSteps } }) => stagnantSteps,
   malformed: ({ malformed }) => malformed,
   time: ({ elapsedMs }) => elapsedMs,

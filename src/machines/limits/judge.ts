@@ -6,6 +6,7 @@ import type { Judgement, Reaction, Verdict, Warning } from './judgement.ts'
 import type { Limit } from './limit.ts'
 import { malformed } from './malformed.ts'
 import { repeats } from './repeats.ts'
+import { sameCalls } from './sameCalls.ts'
 import { stagnation } from './stagnation.ts'
 import { steps } from './steps.ts'
 import { time } from './time.ts'
@@ -28,6 +29,7 @@ const limits: readonly Limit[] = [
   tokens,
   errorStreak,
   repeats,
+  sameCalls,
   stagnation,
   toolCalls,
   steps,

@@ -11,6 +11,23 @@ export interface LimitLadder {
   readonly abort?: number
 }
 
+/** The ladder of `errorStreak`. */
+export interface FailureLadder extends LimitLadder {
+  /**
+   * Whether failures of one tool with one error are counted as well, until that tool succeeds. With `false`, any success
+   * sets the count back. Default: true.
+   */
+  readonly perTool?: boolean
+}
+
+/** The ladder of `sameCalls`, which can keep a call from running. */
+export interface CallLadder extends LimitLadder {
+  /** From this count on a call is not run: it is answered with the error `repeated`, and advice to try something else. */
+  readonly refuse?: number
+  /** Whether only calls one right after the other count. Default: false, anywhere in the run. */
+  readonly inARow?: boolean
+}
+
 /** The strictest comes first: it decides where several thresholds have been reached. */
 export const reactions: readonly Reaction[] = ['abort', 'conclude', 'warn']
 
@@ -19,8 +36,8 @@ export function lastOf({ conclude, abort }: LimitLadder): number {
   return Math.min(conclude ?? Infinity, abort ?? Infinity)
 }
 
-export function isOff({ warn, conclude, abort }: LimitLadder): boolean {
-  return warn === undefined && conclude === undefined && abort === undefined
+export function isOff({ warn, refuse, conclude, abort }: CallLadder): boolean {
+  return [warn, refuse, conclude, abort].every((threshold) => threshold === undefined)
 }
 
 /** What a limit says that has counted so far, by the thresholds of its ladder. */

@@ -1,7 +1,6 @@
 import { MisuseError } from '../../errors.ts'
 import { fieldsOf } from '../../messages/fields.ts'
-import type { LimitLadder } from './ladder.ts'
-import { reactions } from './ladder.ts'
+import { type CallLadder, type FailureLadder, type LimitLadder, reactions } from './ladder.ts'
 
 /** The thresholds of one limit: one number, from which its usual ladder follows, or a ladder of one's own. */
 export type LimitSetting = number | LimitLadder
@@ -21,9 +20,10 @@ export interface Limits {
   readonly repeats: LimitSetting
   /**
    * Failed tool calls in a row, over all tools, and failures of one tool with the same error since its last success. `3`
-   * concludes after the 3rd. What a person did not allow is no failure. Default: 3.
+   * concludes after the 3rd. What a person did not allow is no failure. `{ abort: 3, perTool: false }` counts only those
+   * in a row. Default: 3.
    */
-  readonly errorStreak: LimitSetting
+  readonly errorStreak: number | FailureLadder
   /**
    * Steps in a row whose results bring nothing that was not seen before, although the calls are new. `2` warns after
    * the 2nd and concludes after the 3rd. Any result that is new resets it. Default: 2.
@@ -51,12 +51,18 @@ export interface Limits {
    * calls of the same reply beyond it are not run, and are answered with an error that says so. Default: off.
    */
   readonly toolCalls: LimitSetting
+  /**
+   * Calls that ask for the same (tool and arguments, whatever the order of keys), whatever they bring, from the first one
+   * on. `2` does not run the 2nd one: it is answered with the error `repeated`, and advice to try something else. Nor does
+   * one run that concludes or aborts. Tools that are `repeatable` are not counted. Default: off.
+   */
+  readonly sameCalls: number | CallLadder
 }
 
 export type LimitName = keyof Limits
 
 /** All limits with their ladders: plain JSON, as the journal keeps it. */
-export type Ladders = { readonly [Name in LimitName]: LimitLadder }
+export type Ladders = { readonly [Name in LimitName]: Exclude<Limits[Name], number> }
 
 /** The share of `time` that is kept for the closing answer, and the most of it in milliseconds. */
 const TIME_RESERVE_SHARE = 0.2
@@ -64,11 +70,14 @@ const MAX_TIME_RESERVE_MS = 30_000
 
 interface Kind {
   /** The usual ladder. */
-  ladder(threshold: number): LimitLadder
+  ladder(threshold: number): CallLadder
   /** The least that a threshold can be. */
   readonly least: number
   /** Whether thresholds are whole numbers. */
   readonly whole: boolean
+  /** What its ladder knows beside the reactions: a threshold of its own, and switches. */
+  readonly refusal?: 'refuse'
+  readonly switches?: readonly string[]
 }
 
 const concluding = (conclude: number): LimitLadder => ({ conclude })
@@ -79,7 +88,7 @@ const kinds: { readonly [Name in LimitName]: Kind } = {
   steps: { ladder: concluding, least: 1, whole: true },
   // A call is a repetition from the second time on.
   repeats: { ladder: warningFirst, least: 2, whole: true },
-  errorStreak: { ladder: concluding, least: 1, whole: true },
+  errorStreak: { ladder: concluding, least: 1, whole: true, switches: ['perTool'] },
   stagnation: { ladder: warningFirst, least: 1, whole: true },
   malformed: { ladder: (abort) => ({ abort }), least: 1, whole: true },
   time: {
@@ -93,6 +102,14 @@ const kinds: { readonly [Name in LimitName]: Kind } = {
   tokens: { ladder: boundedHard, least: 1, whole: true },
   cost: { ladder: boundedHard, least: 0, whole: false },
   toolCalls: { ladder: concluding, least: 1, whole: true },
+  // The first call of its kind has to run.
+  sameCalls: {
+    ladder: (refuse) => ({ refuse }),
+    least: 2,
+    whole: true,
+    refusal: 'refuse',
+    switches: ['inARow'],
+  },
 }
 
 const off: LimitLadder = {}
@@ -109,6 +126,7 @@ export const defaultLadders: Ladders = {
   tokens: off,
   cost: off,
   toolCalls: off,
+  sameCalls: off,
 }
 
 /**
@@ -138,7 +156,7 @@ export function refuseNull(limits: unknown): void {
  * comes later than a stricter one.
  */
 export function resolveLadders(limits: Partial<Limits>, base: Ladders): Ladders {
-  const ladders: Record<LimitName, LimitLadder> = { ...base }
+  const ladders: Record<LimitName, CallLadder> = { ...base }
   for (const [name, setting] of Object.entries(limits)) {
     if (!isLimitName(name)) {
       throw invalid(`Unknown limit "${name}". Known limits: ${limitNames.join(', ')}.`)
@@ -148,32 +166,42 @@ export function resolveLadders(limits: Partial<Limits>, base: Ladders): Ladders 
   return ladders
 }
 
-function ladderOf(name: LimitName, setting: LimitSetting | null): LimitLadder {
+function ladderOf(name: LimitName, setting: number | CallLadder | null): CallLadder {
   // JSON writes Infinity as null, and a journal is JSON.
   if (setting === null || setting === Number.POSITIVE_INFINITY) return off
   if (typeof setting !== 'object') return kinds[name].ladder(threshold(`limits.${name}`, name, setting))
-  for (const key of Object.keys(setting)) {
-    if (!reactions.some((reaction) => reaction === key)) {
-      throw invalid(
-        `limits.${name} knows no "${key}". It knows warn, conclude and abort, each with a threshold.`,
-      )
-    }
-  }
+  const { refusal, switches = [] } = kinds[name]
   const ladder = Object.fromEntries(
-    Object.entries(setting).flatMap(([reaction, at]: [string, number | null | undefined]) =>
-      at === undefined || at === null || at === Number.POSITIVE_INFINITY
-        ? []
-        : [[reaction, threshold(`limits.${name}.${reaction}`, name, at)]],
-    ),
-  ) as LimitLadder
-  const { warn = 0, conclude = warn, abort = conclude } = ladder
-  if (warn > conclude || conclude > abort) {
+    Object.entries(setting).flatMap(([key, value]: [string, unknown]): [string, unknown][] => {
+      if (switches.includes(key))
+        return value === undefined ? [] : [[key, flag(`limits.${name}.${key}`, value)]]
+      if (key !== refusal && !reactions.some((reaction) => reaction === key)) throw unknownKey(name, key)
+      const isUnset = value === undefined || value === null || value === Number.POSITIVE_INFINITY
+      return isUnset ? [] : [[key, threshold(`limits.${name}.${key}`, name, value)]]
+    }),
+  ) as CallLadder
+  const { warn = 0, refuse = warn, conclude = refuse, abort = conclude } = ladder
+  if (warn > refuse || refuse > conclude || conclude > abort) {
     throw invalid(
-      `limits.${name} must react more strictly the higher it counts: warn (${warn}) up to conclude (${conclude}) up ` +
-        `to abort (${abort}).`,
+      `limits.${name} must react more strictly the higher it counts: warn (${warn})` +
+        `${refusal === undefined ? '' : ` up to refuse (${refuse})`} up to conclude (${conclude}) up to abort (${abort}).`,
     )
   }
   return ladder
+}
+
+function unknownKey(name: LimitName, key: string): MisuseError {
+  const { refusal, switches = [] } = kinds[name]
+  const known = ['warn', ...(refusal === undefined ? [] : [refusal]), 'conclude']
+  const besides = switches.length === 0 ? '' : `, and ${switches.join(', ')}, which is true or false`
+  return invalid(
+    `limits.${name} knows no "${key}". It knows ${known.join(', ')} and abort, each with a threshold${besides}.`,
+  )
+}
+
+function flag(where: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value
+  throw invalid(`${where} must be true or false, not ${String(value)}.`)
 }
 
 function threshold(where: string, name: LimitName, value: unknown): number {

@@ -1,11 +1,12 @@
 import type { ModelReply } from '../../messages/reply.ts'
+import { counted } from './counted.ts'
 import { judged } from './ladder.ts'
 import type { Limit } from './limit.ts'
 
 export const malformed: Limit = ({ malformed: replies, settings: { limits }, reply }) => {
   if (replies === 0) return undefined
   const evidenceOf = (count: number): string =>
-    `${count} replies in a row could not be used; the last one ${flawOf(reply)}`
+    `${counted(count, 'reply', 'replies')} in a row could not be used; the last one ${flawOf(reply)}`
   return judged('malformed', limits.malformed, replies, evidenceOf)
 }
 

@@ -57,7 +57,12 @@ const SIMILAR = 0.8
 const MOST_WORDS_OF_RECORD = 200
 
 /** Answers that no tool gave: they say nothing about what a call brings. */
-const notRun: ReadonlySet<string | undefined> = new Set(['truncated', 'limit_reached', 'cancelled'])
+const notRun: ReadonlySet<string | undefined> = new Set([
+  'truncated',
+  'limit_reached',
+  'repeated',
+  'cancelled',
+])
 
 /** Takes the settled calls of a step in. Those of repeatable tools are left out, and each that ran counts once. */
 export function look(before: Seen, calls: readonly OpenCall[]): StepNews {

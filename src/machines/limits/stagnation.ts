@@ -1,3 +1,4 @@
+import { counted } from './counted.ts'
 import { judged } from './ladder.ts'
 import type { Limit } from './limit.ts'
 
@@ -5,5 +6,5 @@ export const stagnation: Limit = ({ progress: { isStagnant, stagnantSteps }, set
   isStagnant ? judged('stagnation', limits.stagnation, stagnantSteps, evidenceOf) : undefined
 
 function evidenceOf(count: number): string {
-  return `${count} steps in a row brought nothing that had not been seen before`
+  return `${counted(count, 'step')} in a row brought nothing that had not been seen before`
 }

@@ -1,3 +1,4 @@
+import { counted } from './counted.ts'
 import { judged } from './ladder.ts'
 import type { Limit } from './limit.ts'
 
@@ -5,5 +6,5 @@ export const steps: Limit = ({ step, settings: { limits } }) =>
   judged('steps', limits.steps, step, evidenceOf)
 
 function evidenceOf(count: number): string {
-  return `${count} model calls were made and the model still asked for tools or gave no answer`
+  return `after ${counted(count, 'model call')} the model still asked for tools or gave no answer`
 }

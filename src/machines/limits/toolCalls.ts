@@ -1,3 +1,4 @@
+import { counted } from './counted.ts'
 import { judged } from './ladder.ts'
 import type { Limit } from './limit.ts'
 
@@ -5,5 +6,5 @@ export const toolCalls: Limit = ({ toolCalls: executed, settings: { limits } }) 
   judged('toolCalls', limits.toolCalls, executed, evidenceOf)
 
 function evidenceOf(count: number): string {
-  return `${count} tool calls were executed`
+  return `${counted(count, 'tool call')} ${count === 1 ? 'was' : 'were'} executed`
 }

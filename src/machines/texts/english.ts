@@ -18,6 +18,10 @@ export const english: LimitTexts = {
       'above is one that you had already. The same call again may end your use of tools. Work with this result, call ' +
       'with other arguments, or answer.)',
 
+    sameCalls: ({ tool, count }) =>
+      `You have asked ${tool} for the same ${count} times.\n` +
+      'Make use of what you have, try something else (other arguments, or another tool), or answer.',
+
     stagnation: ({ count }) =>
       `Your last ${count} steps brought nothing that you had not seen before, although the calls were worded ` +
       'differently. Do not search on in the same way: take another approach, or answer from what you have.',

@@ -13,7 +13,10 @@ export interface LimitTexts {
   readonly missingCalls: string
   /** With the closing call, in which tools are off. */
   readonly closing: string
-  /** By the limit that warns. That of `repeats` stands below the result, the others go with the next request. */
+  /**
+   * By the limit that warns. That of `repeats` and of `sameCalls` stands below the result, or in its place where the call
+   * was not run; the others go with the next request.
+   */
   readonly warnings: { readonly [Limit in LimitName]: (counted: Counted) => string }
   /** For limits of the agent's own. */
   customWarning(judgement: { readonly limit: string; readonly evidence: string }): string

@@ -22,6 +22,7 @@ describe('the thresholds of a limit', () => {
       tokens: {},
       cost: {},
       toolCalls: { conclude: 9 },
+      sameCalls: {},
     })
     expect(laddersOf({ time: 60_000, tokens: 100 })).toMatchObject({
       time: { conclude: 48_000, abort: 60_000 },
@@ -67,6 +68,15 @@ describe('the thresholds of a limit', () => {
     [{ tokens: 1.5 }, 'limits.tokens must be a whole number'],
     [{ steps: { warn: 1.5 } }, 'limits.steps.warn must be a whole number of at least 1, not 1.5.'],
     [{ steps: { max: 5 } }, 'limits.steps knows no "max". It knows warn, conclude and abort'],
+    [{ sameCalls: 1 }, 'limits.sameCalls must be a whole number of at least 2, not 1.'],
+    [{ sameCalls: { inARow: 1 } }, 'limits.sameCalls.inARow must be true or false, not 1.'],
+    [
+      { sameCalls: { max: 2 } },
+      'It knows warn, refuse, conclude and abort, each with a threshold, and inARow',
+    ],
+    [{ sameCalls: { refuse: 4, abort: 3 } }, 'warn (0) up to refuse (4) up to conclude (4) up to abort (3)'],
+    [{ repeats: { refuse: 2 } }, 'limits.repeats knows no "refuse"'],
+    [{ errorStreak: { perTool: null } }, 'limits.errorStreak.perTool must'],
     [{ steps: { warn: 9, conclude: 8 } }, 'limits.steps must react more strictly the higher it counts'],
     [{ steps: { conclude: 9, abort: 8 } }, 'limits.steps must react more strictly the higher it counts'],
   ])('cannot be %o', (limits, message) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type AgentEvent, createAgent, defineTool, type Message, ModelError } from '../../../src/index.ts'
-import { type ScriptedStep, scriptedModel } from '../../../src/testing/index.ts'
+import { type ScriptedReply, type ScriptedStep, scriptedModel } from '../../../src/testing/index.ts'
 import { expectAborted, expectDone, expectSendable } from '../../support/outcome.ts'
 import { countingAdd, throwing } from '../../support/tools.ts'
 
@@ -147,6 +147,21 @@ describe('the limit of errors in a row', () => {
       limit: 'errorStreak',
       max: 3,
       evidence: 'fail failed 3 times with the error "failed" without a success',
+    })
+  })
+
+  it('is reset by the success of any tool where it does not count per tool', async () => {
+    const failingAt = (n: number): ScriptedReply => ({ calls: [{ name: 'fail', arguments: { n } }] })
+    const apart = [1, 2, 3].flatMap((n): ScriptedStep[] => [failingAt(n), addingTo(n)])
+    const steps: ScriptedStep[] = [...apart, failingAt(4), failingAt(5)]
+    const inARow = { errorStreak: { abort: 2, perTool: false } }
+    const outcome = expectAborted(
+      await createAgent({ model: scriptedModel(steps), tools: tools(), limits: inARow }).run('go'),
+    )
+    expect(outcome).toMatchObject({
+      steps: 8,
+      reason: 'limit',
+      stoppedBy: { limit: 'errorStreak', evidence: '2 tool calls in a row failed' },
     })
   })
 

@@ -1,0 +1,1 @@
+export { type EventLogger, type LogOptions, logEvents } from './logEvents.ts'

@@ -1,0 +1,1 @@
+export { type InspectionSink, type StatelyOptions, statelyInspector } from './statelyInspector.ts'
