@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks'
 import type { Call } from '../run/call.ts'
 import type { RunHistory } from '../run/runHistory.ts'
 import { roundScale, spanOf } from '../run/span.ts'
-import { rowAt, type TimelineRow } from '../run/timeline.ts'
+import { selectedRow, type TimelineRow } from '../run/timeline.ts'
 import { duration, offset } from '../words/format.ts'
 import { printableLine } from '../words/printable.ts'
 import type { Texts } from '../words/texts.ts'
@@ -95,24 +95,6 @@ export function TimelinePane({ history, at, elapsed, onMove }: TimelinePaneProps
           },
         }),
   )
-}
-
-/** Which row stands for the moment that is looked at: the call that ended with it, or what happened last. */
-export function selectedRow(
-  rows: readonly TimelineRow[],
-  calls: ReadonlyMap<number, Call>,
-  at: number | undefined,
-): number {
-  if (at === undefined) return -1
-  const last = rowAt(rows, at)
-  for (let position = last; position >= 0; position -= 1) {
-    const row = rows[position]
-    if (row === undefined || row.index === at) return position
-    if (calls.get(row.index)?.endIndex === at) return position
-    // Calls that were open for long are rare: whoever looks further back finds nothing.
-    if (last - position > 200) break
-  }
-  return last
 }
 
 /** A call is looked at when it has ended, everything else when it happens; the last event of all is the present. */

@@ -3,6 +3,7 @@ import type { Verdict, Warning } from '../../../machines/limits/judgement.ts'
 import type { UserMessage } from '../../../messages/types.ts'
 import type { AgentEvent } from '../../../runtime/events.ts'
 import type { InspectedEvent } from '../../protocol.ts'
+import type { Call } from './call.ts'
 
 /** A line of the timeline. `index` is that of its event; a call is looked up by it. */
 export type TimelineRow = { readonly index: number; readonly at: number } & (
@@ -71,4 +72,22 @@ export function rowAt(rows: readonly TimelineRow[], index: number): number {
     else high = middle
   }
   return low - 1
+}
+
+/** Which row stands for the moment that is looked at: the call that ended with it, or what happened last. */
+export function selectedRow(
+  rows: readonly TimelineRow[],
+  calls: ReadonlyMap<number, Call>,
+  at: number | undefined,
+): number {
+  if (at === undefined) return -1
+  const last = rowAt(rows, at)
+  for (let position = last; position >= 0; position -= 1) {
+    const row = rows[position]
+    if (row === undefined || row.index === at) return position
+    if (calls.get(row.index)?.endIndex === at) return position
+    // Calls that were open for long are rare: whoever looks further back finds nothing.
+    if (last - position > 200) break
+  }
+  return last
 }

@@ -17,7 +17,7 @@ export function offset(ms: number): string {
 /** `980`, `12.4k`, `3.1M`. */
 export function count(n: number): string {
   if (n < 1000) return String(n)
-  if (n < 999_950) return `${trimmed(n / 1000)}k`
+  if (n < 1_000_000) return `${trimmed(n / 1000)}k`
   return `${trimmed(n / 1_000_000)}M`
 }
 
@@ -43,7 +43,7 @@ export interface AgeUnits {
 }
 
 function trimmed(n: number): string {
-  return (Math.floor(n * 10) / 10).toFixed(n < 100 ? 1 : 0)
+  return n < 100 ? (Math.floor(n * 10) / 10).toFixed(1) : String(Math.floor(n))
 }
 
 function pad(n: number): string {
