@@ -51,6 +51,7 @@ export function RunHead({ inspector, run, view, elapsed }: RunHeadProps): JSX.El
       { class: 'run-line' },
       status !== undefined && h(StatusBadge, { status, reason }),
       isLive && h('span', { class: 'live' }, texts.runs.live),
+      h('code', { class: 'run-id', title: runId }, printable(runId)),
       h(
         'span',
         { class: 'facts' },
@@ -61,7 +62,6 @@ export function RunHead({ inspector, run, view, elapsed }: RunHeadProps): JSX.El
           duration(elapsed),
         ].join(' · '),
       ),
-      h('code', { class: 'run-id', title: runId }, printable(runId)),
       forkOf !== undefined &&
         h(
           'a',
