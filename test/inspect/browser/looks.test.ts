@@ -13,6 +13,9 @@ async function agentWithRuns() {
   return agent
 }
 
+/** A chart that scrolls takes a moment. */
+const PATIENT = { timeout: 15_000 }
+
 const tabs = { wide: ['timeline', 'transcript', 'memory', 'limits'], narrow: ['chart', 'timeline'] } as const
 
 describeInBrowser('the page', ({ open }) => {
@@ -59,9 +62,9 @@ describeInBrowser('the page', ({ open }) => {
     const agent = await agentWithRuns()
     const page = await open({ agent, width: 390, height: 844, hash: '#/run/done' })
     await page.locator('#tab-chart').click()
-    await expect.poll(() => page.evaluate(isInSight('#state_done'))).toBe(true)
+    await expect.poll(() => page.evaluate(isInSight('#state_done')), PATIENT).toBe(true)
     await page.keyboard.press('Home')
-    await expect.poll(() => page.evaluate(isInSight('#state_thinking_calling'))).toBe(true)
+    await expect.poll(() => page.evaluate(isInSight('#state_thinking_calling')), PATIENT).toBe(true)
   })
 
   it('speaks the language of its reader, or the one that was chosen, and remembers that', async () => {
