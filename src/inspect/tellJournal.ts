@@ -101,9 +101,8 @@ class Telling {
         break
       case 'waiting': {
         this.#journal.take(entry)
-        const { snapshot, pending } = this.#journal.fold
-        const asked = [...pending.values()].filter(({ kind }) => kind === 'runTool')
-        this.#finish(endingOf(askedOf(snapshot.context, asked)))
+        const { snapshot } = this.#journal.fold
+        this.#finish(endingOf(askedOf(snapshot.context, this.#journal.inDoubt)))
         break
       }
       case 'ended': {
@@ -135,10 +134,12 @@ class Telling {
   }
 
   #takeIntent(entry: Extract<JournalEntry, { type: 'intent' }>): void {
-    this.#isCatchingUp = false
     this.#journal.take(entry)
     const effect = this.#journal.fold.pending.get(entry.place)
-    if (effect !== undefined) this.#narrator.effectStarted(effect)
+    // Others are shown to begin when they are asked for.
+    if (effect?.kind === 'runTool') this.#narrator.effectStarted(effect)
+    else if (effect !== undefined && this.#isCatchingUp) this.#start([effect])
+    this.#isCatchingUp = false
   }
 
   #takeEvent(entry: Extract<JournalEntry, { type: 'event' }>): void {
