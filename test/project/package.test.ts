@@ -29,6 +29,7 @@ const knownNames: Readonly<Record<string, string>> = {
   'loopchart/mcp': 'mcpTools',
   'loopchart/sqlite': 'sqliteStore',
   'loopchart/postgres': 'postgresStore',
+  'loopchart/inspect': 'inspectHandler',
 }
 
 /** What a build needs; everything else of the repository stays out of it. */
@@ -134,6 +135,7 @@ describe('the packed package', () => {
     expect(loaded).not.toContainEqual(expect.stringContaining('/node_modules/openai/'))
     expect(loaded).not.toContainEqual(expect.stringContaining('/node_modules/js-tiktoken/'))
     expect(loaded).not.toContainEqual(expect.stringMatching(/^node:sqlite$|\/node_modules\/pg/))
+    expect(loaded).not.toContainEqual(expect.stringMatching(/^node:http$|\/inspect\//))
   })
 
   it('needs no database client until a store connects by itself', { timeout: CHILD_TIMEOUT_MS }, async () => {
