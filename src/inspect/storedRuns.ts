@@ -64,7 +64,9 @@ export class StoredRuns {
   /** Latest start first, over all journals. */
   async list(query: RunQuery): Promise<readonly RunSummary[]> {
     const journals = this.#options.journals()
-    const lists = await Promise.all(journals.map(async (journal) => journal.list(query)))
+    const lists = await Promise.all(
+      journals.map((journal) => answerOf('list its runs', () => journal.list(query))),
+    )
     if (lists.length === 1) return lists[0] ?? []
     return lists.flat().sort(byStart).slice(0, query.limit)
   }
@@ -72,7 +74,7 @@ export class StoredRuns {
   /** The entries of a run; `undefined` where no journal has it. */
   async load(runId: string): Promise<readonly JournalEntry[] | undefined> {
     for (const journal of this.#options.journals()) {
-      const entries = await journal.load(runId)
+      const entries = await answerOf(`read the run "${runId}"`, () => journal.load(runId))
       if (entries !== undefined && entries !== null) return entries
     }
     return undefined
@@ -229,6 +231,16 @@ export class StoredRuns {
     const all = [...agents.map(({ options }) => options.redact), this.#options.redact]
     const redacts = all.filter((redact) => redact !== undefined)
     return (event) => redacts.reduce<AgentEvent | undefined>((shown, redact) => shown && redact(shown), event)
+  }
+}
+
+/** @throws JournalError where an entry cannot be read; LoopchartError `journal_error` where the store fails otherwise. */
+async function answerOf<Value>(what: string, ask: () => Value | Promise<Value>): Promise<Value> {
+  try {
+    return await ask()
+  } catch (cause) {
+    if (cause instanceof LoopchartError) throw cause
+    throw new LoopchartError('journal_error', `The journal could not ${what}: ${messageOf(cause)}`, { cause })
   }
 }
 
