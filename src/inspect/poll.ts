@@ -26,7 +26,8 @@ export class Poll {
 
   /** Looks regularly, as long as somebody watches. */
   start(): void {
-    if (this.#timer === undefined && !this.#isClosed) this.#schedule(this.#everyMs)
+    // At once: what changes from then on is noticed.
+    if (this.#timer === undefined && !this.#isClosed) this.#schedule(0)
   }
 
   /** Notices new events of a run, until the function that comes back is called. */
@@ -65,10 +66,13 @@ export class Poll {
     const summaries = await this.#hub.stored.list({ limit: LOOKED_AT })
     const known = this.#known
     this.#known = new Map(summaries.map((summary) => [summary.runId, stateOf(summary)]))
-    if (known !== undefined) {
-      for (const summary of summaries) {
-        if (known.get(summary.runId) !== stateOf(summary)) this.#changed(summary)
-      }
+    for (const summary of summaries) {
+      // On the first look, only what was seen here can be compared.
+      const isOther =
+        known === undefined
+          ? this.#hub.liveRun(summary.runId) !== undefined
+          : known.get(summary.runId) !== stateOf(summary)
+      if (isOther) this.#changed(summary)
     }
     const listed = new Map(summaries.map(({ runId, length }) => [runId, length]))
     for (const runId of this.#followed.keys()) await this.#lookAt(runId, listed.get(runId))
