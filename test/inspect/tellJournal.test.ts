@@ -11,6 +11,7 @@ import {
   memoryJournal,
 } from '../../src/index.ts'
 import { requestsOf, requestsOfModel } from '../../src/inspect/requests.ts'
+import { spentIn } from '../../src/inspect/spentIn.ts'
 import { tellJournal } from '../../src/inspect/tellJournal.ts'
 import { outputFormat } from '../../src/outputFormat.ts'
 import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
@@ -61,10 +62,10 @@ async function recorded(steps: readonly ScriptedStep[], options: Options, approv
 }
 
 async function expectSameStory(steps: readonly ScriptedStep[], options: Options = {}, approve = true) {
-  const { events, entries } = await recorded(steps, options, approve)
+  const { events, entries, outcome } = await recorded(steps, options, approve)
   const fromJournal = told(entries, { ...options, model: scriptedModel([]) })
   expect(fromJournal.flatMap(comparable)).toEqual(events.flatMap(comparable))
-  return { events, fromJournal, entries }
+  return { events, fromJournal, entries, outcome }
 }
 
 const call = (name: string, args: unknown, id?: string) => ({
@@ -161,6 +162,10 @@ describe('a run that is told from its journal', () => {
           }
           const story = await expectSameStory([...steps, 'Done.', 'Closing.'], options, approve)
           events += story.events.length
+          const { usage, cost } = spentIn(story.entries)
+          const { byModel: _byModel, ...spent } = story.outcome.usage
+          expect(usage).toEqual(spent)
+          expect(cost).toBeCloseTo(story.outcome.cost ?? 0, 12)
         },
       ),
       { numRuns: 150 },
