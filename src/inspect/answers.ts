@@ -24,10 +24,11 @@ export interface AnswerOptions {
 type Body = ConstructorParameters<typeof Response>[0]
 
 export function answer(body: Body, { status = 200, type, headers = {} }: AnswerOptions): Response {
-  return new Response(body, {
-    status,
-    headers: { ...strict, ...(type === undefined ? {} : { 'content-type': type }), ...headers },
-  })
+  const all = new Headers(strict)
+  if (type !== undefined) all.set('content-type', type)
+  // What an answer says itself replaces what all say, whatever the case of its name.
+  for (const [name, value] of Object.entries(headers)) all.set(name, value)
+  return new Response(body, { status, headers: all })
 }
 
 export function jsonAnswer(value: unknown, status = 200): Response {

@@ -141,7 +141,7 @@ class EventSource {
     if (changed === undefined || changed.length > ROWS_AT_ONCE) return [text({ type: 'behind' })]
     const rows: RunRow[] = []
     for (const runId of changed) {
-      const row = await this.#hub.row(runId).catch(() => undefined)
+      const row = await this.#hub.row(runId, true).catch(() => undefined)
       if (row !== undefined) rows.push(row)
     }
     return rows.map((run) => text({ type: 'run', run }))

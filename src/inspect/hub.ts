@@ -149,13 +149,14 @@ export class Hub {
     return this.#live.get(runId)
   }
 
-  async row(runId: string): Promise<RunRow | undefined> {
+  /** @param isActive Whether a run that was not seen to end is taken to be under way. Default: it is looked for. */
+  async row(runId: string, isActive?: boolean): Promise<RunRow | undefined> {
     const live = this.#live.get(runId)
     if (live === undefined) return this.stored.rowOf(runId)
     const { recorded } = live
     const known = this.stored.knownDetails(runId)
-    if (known !== undefined || recorded === undefined) return liveRow(live, known ?? {})
-    return liveRow(live, await this.stored.details({ runId, length: recorded }))
+    if (known !== undefined || recorded === undefined) return liveRow(live.row(isActive), known ?? {})
+    return liveRow(live.row(isActive), await this.stored.details({ runId, length: recorded }))
   }
 
   /** Latest start first. Reads only as much of the journals as the page needs. */
@@ -284,13 +285,12 @@ export class Hub {
     const { runId } = summary
     const live = this.#live.get(runId)
     if (live === undefined || !active.has(runId)) return this.stored.row(summary)
-    return liveRow(live, { ...(await this.stored.details(summary)), steps: summary.steps })
+    return liveRow(live.row(true), { ...(await this.stored.details(summary)), steps: summary.steps })
   }
 }
 
 /** What happened here, with what only a journal knows: how it began. */
-function liveRow(live: LiveRun, { question, startedAt, steps = 0, ...details }: Partial<RunRow>): RunRow {
-  const row = live.row()
+function liveRow(row: RunRow, { question, startedAt, steps = 0, ...details }: Partial<RunRow>): RunRow {
   return {
     ...details,
     ...row,
