@@ -195,6 +195,15 @@ describe('a run that is told from its journal', () => {
     expect(requests[0]?.tools.map(({ name }) => name)).toEqual(['add', 'fail', 'ask'])
   })
 
+  it('tells no request where the memory had none', async () => {
+    const view = (): never => {
+      throw new Error('forgot everything')
+    }
+    const { events, fromJournal } = await expectSameStory(['never asked'], { memory: { view } })
+    expect(events.map(({ type }) => type)).toContain('model.failed')
+    expect(fromJournal.map(({ type }) => type)).not.toContain('model.requested')
+  })
+
   it('can be told without its agent, with what any memory shows', async () => {
     const { entries, events } = await recorded([{ calls: [call('add', { a: 1, b: 2 })] }, 'Done.'], { tools })
     const fromJournal = [...tellJournal(entries, { runId: 'r', requestOf: requestsOfModel('scripted') })].map(
