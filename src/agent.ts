@@ -18,6 +18,7 @@ import { reportingLimits } from './customLimits.ts'
 import { environment } from './environment.ts'
 import { JournalError, LoopchartError, MisuseError, messageOf } from './errors.ts'
 import { withinGrace } from './grace.ts'
+import { inspectIfAsked } from './inspectSwitch.ts'
 import type { Journal, JournalEntry, RunEvent } from './journal/entry.ts'
 import { type AgentFingerprint, fingerprintOf } from './journal/fingerprint.ts'
 import { type AgentMachine, createAgentMachine } from './machines/agentMachine.ts'
@@ -385,7 +386,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     },
   }
 
-  return {
+  const agent: Agent<Output> = {
     machine,
     tools: toolbox,
     get options() {
@@ -424,6 +425,8 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
         abort,
       })),
   }
+  inspectIfAsked(agent)
+  return agent
 
   async function resume(runId: string, resumeOptions: ResumeOptions = {}): Promise<Outcome<Output>> {
     checkedRunId(runId)

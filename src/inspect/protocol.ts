@@ -14,7 +14,8 @@ import type { AgentEvent } from '../runtime/events.ts'
  * | `GET api/runs?status=&search=&before=&limit=` | `RunsPage` |
  * | `GET api/runs/:id` | `RunRow` |
  * | `GET api/runs/:id/events?from=` | `EventsPage` |
- * | `GET api/stream?run=` | server-sent events, see `StreamMessage` |
+ * | `GET api/runs/:id/events/:index` | `InspectedEvent`, not abridged |
+ * | `GET api/stream?run=&from=` | server-sent events, see `StreamMessage` |
  * | `POST api/runs/:id/decisions` with `{ decisions }` | `{ ok: true }` once they were taken up |
  * | `POST api/runs/:id/messages` with `{ message }` | `{ ok: true }` once it is part of the run |
  * | `POST api/runs/:id/cancel` with `{ message? }` | `{ ok: true }` |
@@ -82,6 +83,12 @@ export interface InspectedEvent {
   readonly event: AgentEvent
   /** The entry of the journal that brought it about, where it is told from one. */
   readonly position?: number
+  /**
+   * Set where the event is told without a part that repeats the conversation: the `messages` and `tools` of a long
+   * request, the `transcript` of a long outcome, are empty then. `GET api/runs/:id/events/:index` tells all of it, as
+   * long as it is kept.
+   */
+  readonly abridged?: true
 }
 
 export interface EventsPage {
@@ -92,6 +99,8 @@ export interface EventsPage {
   readonly hasMore: boolean
   /** Events that were not kept, oldest first left out; 0 where none. */
   readonly dropped: number
+  /** Changes where the events are numbered anew, so that what was read before does not go with what follows. */
+  readonly numbering?: string
 }
 
 /**
@@ -102,7 +111,7 @@ export type StreamMessage =
   | { readonly type: 'hello'; readonly instance: string }
   /** A run has begun or changed: its row in the list. */
   | { readonly type: 'run'; readonly run: RunRow }
-  /** Only for the run that was asked for with `?run=`. */
+  /** Only for the run that was asked for with `?run=`: what comes from now on, or, with `&from=`, from that number on. */
   | { readonly type: 'event'; readonly runId: string; readonly event: InspectedEvent }
   /** Messages were left out. */
   | { readonly type: 'behind' }
