@@ -32,6 +32,8 @@ export interface About {
   readonly canAct: boolean
   /** Whether runs are kept in a journal, so that they can be forked and resumed. */
   readonly isKept: boolean
+  /** The most tokens of a request and its reply together, where the agent's model says so. */
+  readonly contextWindow?: number
 }
 
 /** The chart as a picture, and which of its elements (by `id`) stand for what. */
