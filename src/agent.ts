@@ -9,6 +9,7 @@ import {
   checkedInput,
   checkedMessage,
   checkedOptions,
+  checkedRunId,
   checkWhenBusy,
   placesFor,
   requirePrices,
@@ -16,6 +17,8 @@ import {
 import { reportingLimits } from './customLimits.ts'
 import { environment } from './environment.ts'
 import { JournalError, LoopchartError, MisuseError, messageOf } from './errors.ts'
+import { withinGrace } from './grace.ts'
+import { inspectIfAsked } from './inspectSwitch.ts'
 import type { Journal, JournalEntry, RunEvent } from './journal/entry.ts'
 import { type AgentFingerprint, fingerprintOf } from './journal/fingerprint.ts'
 import { type AgentMachine, createAgentMachine } from './machines/agentMachine.ts'
@@ -383,18 +386,18 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     },
   }
 
-  return {
+  const agent: Agent<Output> = {
     machine,
     tools: toolbox,
     get options() {
       return { ...options, tools: toolbox.given }
     },
     async run(input, runOptions = {}) {
-      const { runId = randomUUID() } = runOptions
+      const runId = checkedRunId(runOptions.runId ?? randomUUID())
       return launch(checkedInput(input), runId, executionOptions(runOptions))
     },
     stream(input, runOptions = {}) {
-      const { runId = randomUUID() } = runOptions
+      const runId = checkedRunId(runOptions.runId ?? randomUUID())
       const runInput = checkedInput(input)
       return watch(
         runId,
@@ -406,7 +409,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     resume,
     recover,
     async replay(runId) {
-      return replay(await recorded(runId, 'agent.replay'), { runId, machine })
+      return replay(await recorded(checkedRunId(runId), 'agent.replay'), { runId, machine })
     },
     fork,
     async close({ timeoutMs: patience = DEFAULT_CLOSE_MS } = {}) {
@@ -422,17 +425,14 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
         abort,
       })),
   }
+  inspectIfAsked(agent)
+  return agent
 
   async function resume(runId: string, resumeOptions: ResumeOptions = {}): Promise<Outcome<Output>> {
-    const { takeOver = true, whenBusy = 'refuse' } = resumeOptions
+    checkedRunId(runId)
+    checkWhenBusy(resumeOptions.whenBusy)
     const takingUp = { ...resumeOptions, decisions: checkedDecisions(resumeOptions.decisions ?? []) }
-    checkWhenBusy(whenBusy)
-    return drive(
-      runId,
-      (execution) => recordedRun(runId, takingUp, execution),
-      executionOptions(resumeOptions),
-      { takeOver, whenBusy },
-    )
+    return takeUpRun(runId, takingUp, executionOptions(resumeOptions))
   }
 
   async function recover({
@@ -441,7 +441,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     ...resumeOptions
   }: RecoverOptions<Output> = {}): Promise<readonly RecoveredRun<Output>[]> {
     const kept = requireJournal('agent.recover')
-    const takingUp = { ...resumeOptions, decisions: [], onlyOwn: true }
+    const takingUp = { ...resumeOptions, decisions: [], takeOver: false, isRecovery: true }
     const closed = new AbortController()
     const unlisten = shutdown.listen(() => closed.abort())
     try {
@@ -450,13 +450,7 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
         signal: anyOf([resumeOptions.signal, closed.signal]),
         leaseMs,
         onOutcome,
-        resume: (runId) =>
-          drive(
-            runId,
-            (execution) => recordedRun(runId, takingUp, execution),
-            executionOptions(resumeOptions),
-            { takeOver: false },
-          ),
+        resume: (runId) => takeUpRun(runId, takingUp, executionOptions(resumeOptions)),
       })
     } finally {
       unlisten()
@@ -465,9 +459,11 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
 
   async function fork(source: string, forkOptions: ForkOptions): Promise<Outcome<Output>> {
     const { at, reply, results, limits, runId = randomUUID(), ...runOptions } = checkedFork(forkOptions)
+    checkedRunId(source)
+    checkedRunId(runId)
     const kept = requireJournal('agent.fork')
-    const begin = async (execution: ExecutionOptions<Output>): Promise<PreparedRun> => {
-      const { entries, unstarted } = forkJournal(pure, await recorded(source, 'agent.fork'), {
+    const begin: Prepare<Output> = async (execution, hold) => {
+      const { entries, unstarted } = forkJournal(pure, await recorded(source, 'agent.fork', execution), {
         runId: source,
         agent: fingerprint(),
         at,
@@ -475,8 +471,9 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
         limits,
       })
       const answer = reply === undefined ? [] : [await answerWith(reply, unstarted, runId)]
-      const isNew = await kept.append(runId, [...entries, ...answer], 0)
-      if (isNew === false) throw runExists(runId)
+      // Before there is anything that somebody else could recover.
+      await hold()
+      if (!(await isAppended(kept, runId, [...entries, ...answer], stopOf(execution)))) throw runExists(runId)
       return recordedRun(runId, { decisions: [] }, execution)
     }
     return drive(runId, begin, executionOptions(runOptions))
@@ -519,17 +516,38 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     runId: string,
     execution: ExecutionOptions<Output>,
   ): Promise<Outcome<Output>> {
-    return drive(runId, ({ onEvent }) => freshRun(input, runId, onEvent !== undefined), execution)
+    const begin: Prepare<Output> = ({ onEvent }, hold) => {
+      void hold()
+      return freshRun(input, runId, onEvent !== undefined)
+    }
+    return drive(runId, begin, execution)
   }
 
-  /**
-   * Prepares and executes a run, while nobody else in this process does so with the same journal and id.
-   */
+  /** Goes on with a run from its journal. */
+  function takeUpRun(
+    runId: string,
+    { takeOver = true, whenBusy, ...takingUp }: TakingUp & Pick<ResumeOptions, 'takeOver' | 'whenBusy'>,
+    execution: ExecutionOptions<Output>,
+  ): Promise<Outcome<Output>> {
+    const begin: Prepare<Output> = async (_execution, hold) => {
+      const { isRecovery = false } = takingUp
+      if (isRecovery) requireOwn(runId, await recorded(runId, 'agent.recover', execution))
+      if (!takeOver && !(await hold())) throw runActive(runId)
+      const run = await recordedRun(runId, takingUp, execution)
+      const { opening } = run.from
+      if (!takeOver || opening === undefined) return run
+      // Who is refused has taken nothing from whoever was first.
+      return { ...run, from: { ...run.from, opening: { ...opening, opened: () => void hold(true) } } }
+    }
+    return drive(runId, begin, execution, whenBusy)
+  }
+
+  /** Prepares and executes a run, while nobody else in this process does so with the same journal and id. */
   async function drive(
     id: string,
-    prepare: (execution: ExecutionOptions<Output>) => Promise<PreparedRun>,
+    prepare: Prepare<Output>,
     execution: ExecutionOptions<Output>,
-    { takeOver = true, whenBusy = 'refuse' }: Pick<ResumeOptions, 'takeOver' | 'whenBusy'> = {},
+    whenBusy: ResumeOptions['whenBusy'] = 'refuse',
   ): Promise<Outcome<Output>> {
     const leave = shutdown.enter()
     let unclaim: (() => void) | undefined
@@ -537,13 +555,12 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     try {
       if (journal !== undefined) {
         const isQueued = whenBusy === 'queue'
-        unclaim = isQueued
-          ? await claimRunInTurn(journal, id, anyOf(execution.signals))
-          : claimRun(journal, id)
+        unclaim = isQueued ? await claimRunInTurn(journal, id, stopOf(execution)) : claimRun(journal, id)
       }
-      const run = await prepare(execution)
-      lease = leases?.take(id)
-      if (!takeOver && (await lease?.isHeld) === false) throw runActive(id)
+      const run = await prepare(execution, async (takeOver) => {
+        lease = leases?.take(id, takeOver)
+        return (await withinGrace(lease?.isHeld, stopOf(execution))) !== false
+      })
       const outcome = await execute(run, execution)
       if (journal !== undefined && endedAs(outcome, 'interrupted')) shutdown.addInterrupted(id)
       if (endedAs(outcome, 'journal_error')) lease?.abandon()
@@ -594,11 +611,13 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
 
   async function recordedRun(
     id: string,
-    { decisions, migrate = false, inDoubt: policy = 'tell', onlyOwn = false }: TakingUp,
-    { onEvent, tools }: ExecutionOptions<Output>,
+    { decisions, migrate = false, inDoubt: policy = 'tell', isRecovery = false }: TakingUp,
+    execution: ExecutionOptions<Output>,
   ): Promise<PreparedRun> {
-    const entries = await recorded(id, 'agent.resume')
-    if (onlyOwn && recordedBy(entries)?.name !== options.name) throw otherAgent(id)
+    const entries = await recorded(id, 'agent.resume', execution)
+    const isTold = entries.at(-1)?.type === 'ended' || entries.at(-1)?.type === 'waiting'
+    if (isRecovery && isTold) throw alreadyTold(id)
+    const { onEvent, tools } = execution
     const watched = onEvent !== undefined
     const takenUp = takeUp(pure, entries, { runId: id, watched, agent: fingerprint(), migrate, machine })
     const { fold, migration } = takenUp
@@ -611,9 +630,12 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     })
     const happened = [...told, ...decisions.map((decision): RunEvent => ({ type: 'decided', decision }))]
     const from: StartingPoint = { happened, asked }
-    const isTold = entries.at(-1)?.type === 'ended' || entries.at(-1)?.type === 'waiting'
-    const waitsFor = [...fold.pending.values()].filter((effect) => !asked.includes(effect))
-    const isIdle = isTold && happened.length === 0 && waitsFor.every(({ kind }) => kind === 'waitUntil')
+    const isAsked = (effect: Effect): boolean => asked.some((doubt) => doubt.effect === effect)
+    const toDo = [...fold.pending.values()].filter(
+      (effect) => effect.kind !== 'waitUntil' && !isAsked(effect),
+    )
+    const hasEnded = fold.snapshot.status !== 'active'
+    const isIdle = isTold && (hasEnded || (happened.length === 0 && toDo.length === 0))
     return {
       id,
       fold,
@@ -623,9 +645,23 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     }
   }
 
-  async function recorded(id: string, what: string): Promise<readonly JournalEntry[]> {
-    const entries = await loaded(requireJournal(what), id)
-    if (entries !== undefined && entries !== null) return entries
+  /** Those that a process has begun under another name are not this agent's to recover. */
+  function requireOwn(id: string, entries: readonly JournalEntry[]): void {
+    if (recordedBy(entries)?.name !== options.name) throw otherAgent(id)
+  }
+
+  /** Aborted when a run is to stop: who waits for a store then waits no longer than its grace. */
+  function stopOf({ signals }: Pick<ExecutionOptions<Output>, 'signals'>): AbortSignal {
+    return anyOf([...signals, shutdown.over])
+  }
+
+  async function recorded(
+    id: string,
+    what: string,
+    execution: Pick<ExecutionOptions<Output>, 'signals'> = { signals: [] },
+  ): Promise<readonly JournalEntry[]> {
+    const entries = await loaded(requireJournal(what), id, stopOf(execution))
+    if (entries !== undefined) return entries
     throw new LoopchartError('run_not_found', `There is no run with the id "${id}" in the journal.`)
   }
 
@@ -641,9 +677,15 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
 /** How a run is taken up. */
 interface TakingUp extends Pick<ResumeOptions, 'migrate' | 'inDoubt'> {
   readonly decisions: readonly Decision[]
-  /** Whether a run of an agent with another name is refused. */
-  readonly onlyOwn?: boolean
+  /** Whether it is only of interest as one that was left running by an agent of this name. */
+  readonly isRecovery?: boolean
 }
+
+/** Prepares a run; `hold` takes the lease on it, and resolves with whether it was had. */
+type Prepare<Output> = (
+  execution: ExecutionOptions<Output>,
+  hold: (takeOver?: boolean) => Promise<boolean>,
+) => Promise<PreparedRun>
 
 type ModelEffect = Extract<Effect, { kind: 'callModel' }>
 
@@ -672,6 +714,13 @@ function otherAgent(id: string): LoopchartError {
   return new LoopchartError('other_agent', `The run "${id}" is one of another agent.`)
 }
 
+function alreadyTold(id: string): LoopchartError {
+  return new LoopchartError(
+    'run_settled',
+    `The run "${id}" has ended, or waits for a person: others told of it.`,
+  )
+}
+
 /** Tells the journal that the run goes on here, and whoever had it before that it does not go on there. */
 function goingOn(id: string, migration: JournalEntry | undefined): Opening {
   return {
@@ -689,9 +738,36 @@ function anyOf(signals: readonly (AbortSignal | undefined)[]): AbortSignal {
   return AbortSignal.any(signals.filter((signal) => signal !== undefined))
 }
 
-async function loaded(journal: Journal, id: string): Promise<readonly JournalEntry[] | undefined> {
+/** @throws LoopchartError `journal_error` where the store fails, or does not say whether the entries were added. */
+async function isAppended(
+  journal: Journal,
+  id: string,
+  entries: readonly JournalEntry[],
+  stop: AbortSignal,
+): Promise<boolean> {
   try {
-    return await journal.load(id)
+    const isAdded: unknown = await withinGrace(journal.append(id, entries, 0), stop)
+    if (typeof isAdded === 'boolean') return isAdded
+    throw new TypeError('its append must return whether the entries were added')
+  } catch (cause) {
+    throw new LoopchartError(
+      'journal_error',
+      `The journal of run "${id}" could not be written: ${messageOf(cause)}`,
+      { cause },
+    )
+  }
+}
+
+async function loaded(
+  journal: Journal,
+  id: string,
+  stop: AbortSignal,
+): Promise<readonly JournalEntry[] | undefined> {
+  try {
+    const entries: unknown = await withinGrace(journal.load(id), stop)
+    if (entries === undefined || entries === null) return undefined
+    if (Array.isArray(entries) && entries.every((entry) => typeof entry?.type === 'string')) return entries
+    throw new TypeError('its load must return the entries of the run, or undefined')
   } catch (cause) {
     if (cause instanceof JournalError) throw cause
     throw new LoopchartError(

@@ -192,9 +192,18 @@ export function placesFor(name: string, value: number): number {
   )
 }
 
+/** @throws MisuseError `invalid_option` for what is no text, or empty. */
+export function checkedRunId(runId: unknown): string {
+  if (typeof runId === 'string' && runId !== '') return runId
+  throw new MisuseError(
+    'invalid_option',
+    `The id of a run must be a text that is not empty, not ${typeof runId === 'string' ? '""' : String(runId)}.`,
+  )
+}
+
 /** @throws MisuseError `invalid_option` for another word. */
 export function checkWhenBusy(whenBusy: unknown): void {
-  if (whenBusy === 'queue' || whenBusy === 'refuse') return
+  if (whenBusy === undefined || whenBusy === 'queue' || whenBusy === 'refuse') return
   throw new MisuseError('invalid_option', `whenBusy must be "queue" or "refuse", not "${String(whenBusy)}".`)
 }
 

@@ -1,6 +1,7 @@
 import { type Backoff, waitAfter } from './backoff.ts'
 import { type ModelParts, modelCaller } from './callModel.ts'
 import { delay, LONGEST_TIMER_MS } from './delay.ts'
+import { environment } from './environment.ts'
 import type { Services } from './runtime/inProcessHost.ts'
 import { executeTool } from './tools/executeTool.ts'
 import type { Slots } from './tools/slots.ts'
@@ -41,7 +42,10 @@ export function servicesOf(parts: Parts): Services {
       return undefined
     },
     async waitUntil({ dueMs }, { signal, elapsedMs }) {
-      for (let left = dueMs - elapsedMs(); left > 0; left = dueMs - elapsedMs()) {
+      const latest = environment().now() + dueMs - elapsedMs()
+      // The clock on the wall may be put back meanwhile.
+      const leftMs = (): number => Math.min(dueMs - elapsedMs(), latest - environment().now())
+      for (let left = leftMs(); left > 0; left = leftMs()) {
         // A timer knows whole milliseconds only.
         await delay(Math.min(Math.ceil(left), LONGEST_TIMER_MS), signal)
       }

@@ -17,6 +17,7 @@ export const USAGE: string = `Usage:
   loopchart diff ID ID     show where two runs part
   loopchart resume ID      go on with a run that was interrupted
   loopchart fork ID --at K begin a run that shares what was before step K, and go on from there
+  loopchart inspect [FILE] look at the runs in a journal in the browser, until Ctrl-C; runs nothing
   The beginning of an ID is enough.
 
 Options:
@@ -33,13 +34,16 @@ Options:
       --result ID=TEXT fork: another result of a tool call of that step; may be repeated
       --full           show: messages as long as they are
       --migrate        resume: go on even if the recorded steps are not those that would be taken now
+      --inspect[=PORT] watch in the browser, until Ctrl-C, while the question is answered and after
+      --port N         inspect: the port of the local server (default: any that is free)
+      --open           open the browser, with --inspect or inspect
       --json           print JSON lines on standard output, and nothing else there
       --verbose        show the stack trace of an error, and with --json what the model was sent
   -h, --help           show this
   -v, --version        show the version
 
 Environment:
-  OPENAI_API_KEY, OPENAI_BASE_URL, LOOPCHART_MODEL, NO_COLOR
+  OPENAI_API_KEY, OPENAI_BASE_URL, LOOPCHART_MODEL, LOOPCHART_INSPECT, NO_COLOR
   Without a key and a server, a built-in stand-in answers offline. It is not a language model.
 
 Exit codes: 0 answered, 1 aborted or waiting, 2 misuse, 130 interrupted`
@@ -50,6 +54,7 @@ export type Command =
   | { readonly name: 'graph'; readonly format: GraphFormat }
   | ({ readonly name: 'ask'; readonly question: string } & AskOptions)
   | ({ readonly name: 'chat' } & AskOptions)
+  | InspectCommand
   | JournalCommand
 
 /** The languages in which the chart is printed. */
@@ -61,8 +66,24 @@ export interface AskOptions {
   readonly steps: number | undefined
   /** The file that keeps the runs; nothing is kept without one. */
   readonly journal: string | undefined
+  /** How the runs can be watched in the browser; absent where nobody wants to. */
+  readonly inspect: InspectorPlace | undefined
   readonly json: boolean
   readonly verbose: boolean
+}
+
+/** Where the inspector is, and whether it is opened. */
+export interface InspectorPlace {
+  /** 0: any that is free. */
+  readonly port: number
+  readonly open: boolean
+}
+
+/** Looks at the runs of a file in the browser. */
+export interface InspectCommand {
+  readonly name: 'inspect'
+  readonly journal: string
+  readonly inspect: InspectorPlace
 }
 
 /** Commands on runs that are kept. */
@@ -106,16 +127,26 @@ export function parseCommand(argv: readonly string[]): Command {
     baseURL: url('--base-url', values['base-url']),
     steps: wholeNumber('--steps', values.steps),
     journal: nonEmpty('--journal', values.journal),
+    inspect: inspectorPlace(values),
     json: values.json,
     verbose: values.verbose,
   }
   const kept = { ...options, journal: options.journal ?? DEFAULT_JOURNAL }
-  const command = graph ? undefined : journalCommand(positionals, values, kept)
-  const [stray] = optionsOfOthers(values, graph ? word : command?.name)
+  const inspecting = word === 'inspect' && more.length <= 1
+  const isNoRun = graph || inspecting
+  const command = isNoRun ? undefined : journalCommand(positionals, values, kept)
+  const [stray] = optionsOfOthers(values, isNoRun ? word : command?.name)
   if (stray !== undefined) {
     throw new MisuseError('usage', `--${stray} is for loopchart ${OWNERS[stray]}. See loopchart --help.`)
   }
   if (graph) return { name: word, format: graphFormat(values.format) }
+  if (inspecting) return inspectCommand(more[0], values, kept)
+  if (options.inspect !== undefined && command !== undefined && !GOING_ON.has(command.name)) {
+    throw new MisuseError('usage', `${command.name} runs nothing to watch: see loopchart inspect.`)
+  }
+  if (values.open && options.inspect === undefined) {
+    throw new MisuseError('usage', '--open is for --inspect, or loopchart inspect. See loopchart --help.')
+  }
   if (command !== undefined && command.name !== 'fork' && command.steps !== undefined) {
     throw new MisuseError(
       'usage',
@@ -141,7 +172,10 @@ const OWNERS = {
   result: 'fork',
   migrate: 'resume',
   full: 'show',
+  port: 'inspect',
 } as const
+
+const GOING_ON: ReadonlySet<string> = new Set<GoingOnCommand['name']>(['resume', 'fork'])
 
 type OwnedOption = keyof typeof OWNERS
 
@@ -193,6 +227,31 @@ function journalCommand(
   }
 }
 
+function inspectCommand(
+  file: string | undefined,
+  { inspect, journal, port, open }: Values,
+  options: KeptOptions,
+): InspectCommand {
+  if (inspect !== undefined) {
+    throw new MisuseError('usage', 'inspect takes its port from --port, not from --inspect.')
+  }
+  if (file !== undefined && journal !== undefined) {
+    throw new MisuseError('usage', 'inspect needs one file: name it, or give --journal, not both.')
+  }
+  const path = nonEmpty('inspect', file) ?? options.journal
+  return { name: 'inspect', journal: path, inspect: { port: portNumber('--port', port), open } }
+}
+
+function inspectorPlace({ inspect, open }: Values): InspectorPlace | undefined {
+  return inspect === undefined ? undefined : { port: portNumber('--inspect', inspect), open }
+}
+
+function portNumber(option: string, value = ''): number {
+  if (value === '') return 0
+  if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value)
+  throw new MisuseError('usage', `${option} needs a port from 0 to 65535, not "${value}".`)
+}
+
 function results(given: readonly string[] | undefined): Readonly<Record<string, string>> | undefined {
   if (given === undefined) return undefined
   return Object.fromEntries(
@@ -231,7 +290,7 @@ export function missingQuestion(): MisuseError {
 function parsed(argv: readonly string[]) {
   try {
     return parseArgs({
-      args: [...argv],
+      args: withOptionalValue(argv, '--inspect'),
       allowPositionals: true,
       options: {
         model: { type: 'string', short: 'm' },
@@ -246,6 +305,9 @@ function parsed(argv: readonly string[]) {
         result: { type: 'string', multiple: true },
         migrate: { type: 'boolean' },
         full: { type: 'boolean' },
+        inspect: { type: 'string' },
+        port: { type: 'string' },
+        open: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         verbose: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
@@ -263,6 +325,12 @@ function parsed(argv: readonly string[]) {
       `${first.replace(/\s+/g, ' ').replace(/\.$/, '')}. ${hint}See loopchart --help.`,
     )
   }
+}
+
+/** An option whose value may be left out: `--inspect` or `--inspect=4400`. */
+function withOptionalValue(argv: readonly string[], option: string): string[] {
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length
+  return argv.map((word, i) => (word === option && i < end ? `${option}=` : word))
 }
 
 function nonEmpty(option: string, value: string | undefined): string | undefined {

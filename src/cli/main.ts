@@ -8,6 +8,7 @@ import {
   type AskOptions,
   type GoingOnCommand,
   type GraphFormat,
+  type InspectCommand,
   type LookingCommand,
   missingQuestion,
   parseCommand,
@@ -59,6 +60,8 @@ async function main(): Promise<number> {
     case 'replay':
     case 'diff':
       return lookAt(command)
+    case 'inspect':
+      return interruptibly((signal) => inspectFile(command, signal))
     case 'resume':
     case 'fork':
       return interruptibly((signal) => goOn(command, signal))
@@ -71,13 +74,56 @@ async function drawing(format: GraphFormat): Promise<string> {
 }
 
 function ask(options: AskOptions, question: string): Promise<number> {
-  return interruptibly((signal) => withSession(options, (session) => session.ask(question, signal)))
+  return interruptibly((signal) =>
+    withSession(options, (session) => watched(session, options, signal, () => session.ask(question, signal))),
+  )
 }
 
 function openChat(options: AskOptions): Promise<number> {
   return withSession(options, async (session) => {
+    const inspector = options.inspect && (await session.inspect(options.inspect))
     await chat(session, stdin, stdout)
+    await inspector?.close()
     return EXIT.done
+  })
+}
+
+/** Where the options ask for the inspector, it is there before anything begins, and until Ctrl-C. */
+async function watched(
+  session: Session,
+  { inspect: place }: AskOptions,
+  signal: AbortSignal,
+  act: () => Promise<number>,
+): Promise<number> {
+  if (place === undefined) return act()
+  const inspector = await session.inspect(place)
+  try {
+    const code = await act()
+    if (!signal.aborted) session.note('The inspector stays open. Ctrl-C ends it.')
+    await aborted(signal)
+    return code
+  } finally {
+    await inspector.close()
+  }
+}
+
+/** Shows the runs of a file in the browser, and those that other processes write to it meanwhile. */
+async function inspectFile(command: InspectCommand, signal: AbortSignal): Promise<number> {
+  return withStore(await openExistingStore(command.journal), async ({ journal }) => {
+    const { inspect } = await import('../inspect/index.ts')
+    const inspector = await inspect({ journal, ...command.inspect, keepAlive: true, production: true })
+    stdout.write(`${inspector.url}\n`)
+    stderr.write(`The runs in ${printableLine(command.journal)}. Ctrl-C ends the inspector.\n`)
+    await aborted(signal)
+    await inspector.close()
+    return EXIT.done
+  })
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 }
 
@@ -86,10 +132,13 @@ async function goOn(command: GoingOnCommand, signal: AbortSignal): Promise<numbe
     const { runId, entries } = await findRun(store.journal, command.runId)
     requireOwn(runId, entries, AGENT_NAME)
     if (command.name === 'fork') {
-      return inSession(command, store, (session) => session.fork(runId, forkOf(command), signal))
+      const fork: Act<Session> = (session) =>
+        watched(session, command, signal, () => session.fork(runId, forkOf(command), signal))
+      return inSession(command, store, fork)
     }
     const hasEnded = entries.at(-1)?.type === 'ended'
-    const resume: Act<Session> = (session) => session.resume(runId, command.migrate, signal)
+    const resume: Act<Session> = (session) =>
+      watched(session, command, signal, () => session.resume(runId, command.migrate, signal))
     return inSession(command, store, resume, hasEnded ? OVER : undefined)
   })
 }

@@ -1,10 +1,11 @@
 import { type Agent, createAgent, type ForkOptions, type RunOptions } from '../agent.ts'
+import type { Inspector } from '../inspect/index.ts'
 import type { Journal } from '../journal/entry.ts'
 import type { Aborted, Outcome } from '../machines/outcome.ts'
 import type { Message } from '../messages/types.ts'
 import { exampleTools } from '../offline/exampleTools.ts'
 import { adviceFor } from './advice.ts'
-import type { AskOptions } from './arguments.ts'
+import type { AskOptions, InspectorPlace } from './arguments.ts'
 import type { Connection } from './connection.ts'
 import { type Output, TerminalView } from './terminalView.ts'
 
@@ -99,6 +100,20 @@ export class Session {
     if (outcome.status === 'aborted' && !signal.aborted) this.#explain(outcome)
     if (journal !== undefined) this.#view.note(`kept as ${outcome.runId} in ${journal}`)
     return exitCode(outcome, signal)
+  }
+
+  /** Shows the runs in the browser from now on. Keeps the process alive until it is closed. */
+  async inspect({ port, open }: InspectorPlace): Promise<Inspector> {
+    const { inspect } = await import('../inspect/index.ts')
+    // Whoever gives the option has asked for it, wherever that is.
+    const inspector = await inspect({ agent: this.#agent, port, open, keepAlive: true, production: true })
+    this.#view.note(`inspector: ${inspector.url}`, 'cyan')
+    return inspector
+  }
+
+  /** Says something beside the answer. */
+  note(text: string): void {
+    this.#view.note(text)
   }
 
   /** Waits for what is still to be said to the journal. */

@@ -1,5 +1,5 @@
 import type { ErrorInfo } from '../errors.ts'
-import type { JournalEntry, RunEvent } from '../journal/entry.ts'
+import type { JournalEntry } from '../journal/entry.ts'
 import { type AgentMachine, createAgentMachine } from '../machines/agentMachine.ts'
 import type { CallModelInput } from '../machines/effects.ts'
 import { type Ending, endingOf } from '../machines/outcome.ts'
@@ -50,7 +50,6 @@ export function* tellJournal(
   for (let position = 0; position < Math.min(entries.length, options.upTo ?? entries.length); position++) {
     yield* telling.take(position)
   }
-  yield* telling.end()
 }
 
 /** What a memory fails with that finds nothing to send: then nothing was sent. */
@@ -66,8 +65,6 @@ class Telling {
   #at = 0
   /** When the run began or went on last. */
   #startedAt = 0
-  /** Whether the run has been taken up and nothing has begun since: word that had come meanwhile is taken in first. */
-  #isCatchingUp = false
 
   constructor(entries: readonly JournalEntry[], options: TellOptions) {
     this.#entries = entries
@@ -101,9 +98,8 @@ class Telling {
         break
       case 'waiting': {
         this.#journal.take(entry)
-        const { snapshot, pending } = this.#journal.fold
-        const asked = [...pending.values()].filter(({ kind }) => kind === 'runTool')
-        this.#finish(endingOf(askedOf(snapshot.context, asked)))
+        const { snapshot } = this.#journal.fold
+        this.#finish(endingOf(askedOf(snapshot.context, this.#journal.inDoubt)))
         break
       }
       case 'ended': {
@@ -112,12 +108,6 @@ class Telling {
         if (output !== undefined) this.#finish(output)
       }
     }
-    return this.#take()
-  }
-
-  /** What has begun and did not come to anything that is recorded. */
-  end(): readonly ToldEvent[] {
-    this.#catchUp()
     return this.#take()
   }
 
@@ -131,31 +121,24 @@ class Telling {
     this.#startedAt = this.#at
     this.#narrator = this.#newNarrator()
     this.#narrator.runStarted(this.#journal.fold.snapshot, recorded)
-    this.#isCatchingUp = true
+    this.#start([...this.#journal.fold.pending.values()])
   }
 
   #takeIntent(entry: Extract<JournalEntry, { type: 'intent' }>): void {
-    this.#isCatchingUp = false
     this.#journal.take(entry)
     const effect = this.#journal.fold.pending.get(entry.place)
-    if (effect !== undefined) this.#narrator.effectStarted(effect)
+    // All others are shown to begin when they are asked for.
+    if (effect?.kind === 'runTool') this.#narrator.effectStarted(effect)
   }
 
   #takeEvent(entry: Extract<JournalEntry, { type: 'event' }>): void {
     const { event } = entry
-    if (!isTakenInFirst(event)) this.#catchUp()
     const { fold } = this.#journal
     const before = fold.snapshot
     const settled = 'place' in event ? fold.pending.get(event.place) : undefined
     const progress = this.#journal.take(entry)
     this.#narrator.happened({ event, settled, before, after: fold.snapshot, progress })
-    if (!this.#isCatchingUp) this.#start(progress.started)
-  }
-
-  #catchUp(): void {
-    if (!this.#isCatchingUp) return
-    this.#isCatchingUp = false
-    this.#start([...this.#journal.fold.pending.values()])
+    this.#start(progress.started)
   }
 
   /** The journal itself tells when tools began. */
@@ -216,12 +199,6 @@ class Telling {
       () => this.#at,
     )
   }
-}
-
-/** Whether an event is word on calls that wait for it: whoever takes a run up is told of it before anything begins. */
-function isTakenInFirst(event: RunEvent): boolean {
-  if (event.type === 'decided') return true
-  return event.type === 'settled' && (event.output as { error?: string } | undefined)?.error === 'in_doubt'
 }
 
 function readText(text: string): ReadResult<string> {

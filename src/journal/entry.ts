@@ -61,7 +61,10 @@ export type JournalEntry =
     }
   /** Somebody has taken the run up again: whoever had it before cannot write to it any more. */
   | { readonly type: 'resumed'; readonly at: number; readonly by: string }
-  /** A tool call is about to run. One without a later event is in doubt after a crash. */
+  /**
+   * An effect is about to begin that a replay could not tell otherwise: a tool call, which is in doubt after a crash where no
+   * later event settles it, a compaction, or the closing call.
+   */
   | { readonly type: 'intent'; readonly at: number; readonly place: string }
   | { readonly type: 'event'; readonly at: number; readonly event: RunEvent }
   /** The run was handed back until a person decides. */
@@ -136,9 +139,10 @@ export interface Journal {
    * Takes the lease on a run, or renews one's own, for so many milliseconds. It says who is believed to be at work on a
    * run, which may not have begun yet; that nobody else can write to it is the affair of `append`.
    *
+   * @param takeOver Whether it is taken from whoever else holds it: somebody has taken the run up there. Default: false.
    * @returns Whether the lease is `owner`'s; `false` while another holds one that has not expired.
    */
-  lease(runId: string, owner: string, ttlMs: number): boolean | Promise<boolean>
+  lease(runId: string, owner: string, ttlMs: number, takeOver?: boolean): boolean | Promise<boolean>
   /** Gives up one's own lease; does nothing where it is not one's own. */
   release(runId: string, owner: string): void | Promise<void>
 }

@@ -57,10 +57,10 @@ export function memoryJournal(): Journal {
       }
       return ended.length
     },
-    lease(runId, owner, ttlMs) {
+    lease(runId, owner, ttlMs, takeOver = false) {
       const now = Date.now()
       const held = leases.get(runId)
-      if (held !== undefined && held.owner !== owner && held.expiresAt > now) {
+      if (!takeOver && held !== undefined && held.owner !== owner && held.expiresAt > now) {
         // No lease lasts longer than it was taken for, even where the clock was put back meanwhile.
         leases.set(runId, { ...held, expiresAt: Math.min(held.expiresAt, now + held.ttlMs) })
         return false

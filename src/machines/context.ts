@@ -34,6 +34,8 @@ export interface OpenCall {
   readonly started?: boolean
   /** Set where it had begun when a process died, and a person is to say what becomes of it. */
   readonly inDoubt?: true
+  /** Binds a decision to this call as it stands now. */
+  readonly token?: string
   /** Whether a person changed its arguments. */
   readonly edited?: boolean
   /** Set once the call is settled. */

@@ -107,7 +107,10 @@ export interface PendingApproval {
    * does not, and the model is told the reason that is given.
    */
   readonly inDoubt?: true
-  /** Binds a decision to this call: its id, its tool and its arguments. Not set by a live machine. */
+  /**
+   * Binds a decision to this call: its id, its tool and its arguments; where it is in doubt, also to this doubt. Not set by
+   * a live machine.
+   */
   readonly token?: string
 }
 
@@ -157,11 +160,12 @@ export function endingOf(context: AgentContext): Ending {
 
 const waitingAnswer: ToolAnswer = toolError('waiting', {})
 
-function pendingApproval({ call, inDoubt }: OpenCall): PendingApproval {
+function pendingApproval({ call, inDoubt, token }: OpenCall): PendingApproval {
   return {
     callId: call.id,
     name: call.function.name,
     arguments: call.function.arguments,
     ...(inDoubt === true ? { inDoubt } : {}),
+    ...(token === undefined ? {} : { token }),
   }
 }

@@ -72,7 +72,7 @@ const lease = `
     SELECT CASE WHEN free THEN excluded.owner ELSE held.owner END,
       CASE WHEN free THEN excluded.ttl ELSE held.ttl END,
       CASE WHEN free THEN excluded.expires_at ELSE least(held.expires_at, clock_timestamp() + held.ttl) END
-    FROM (SELECT held.owner = excluded.owner OR held.expires_at <= clock_timestamp() AS free) AS lease
+    FROM (SELECT $4 OR held.owner = excluded.owner OR held.expires_at <= clock_timestamp() AS free) AS lease
   )
   RETURNING owner`
 
@@ -110,8 +110,8 @@ export function postgresJournal(query: Query): Journal {
       const { rows } = await query({ text: prune, values: [checkedTime(endedBefore)] })
       return Number(rows[0]?.pruned)
     },
-    async lease(runId, owner, ttlMs) {
-      const { rows } = await query({ text: lease, values: [storeKey(runId), owner, ttlMs] })
+    async lease(runId, owner, ttlMs, takeOver = false) {
+      const { rows } = await query({ text: lease, values: [storeKey(runId), owner, ttlMs, takeOver] })
       return rows[0]?.owner === owner
     },
     async release(runId, owner) {

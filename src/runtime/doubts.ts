@@ -10,12 +10,23 @@ import type { Effect } from './pureMachine.ts'
 /** What becomes of a call in doubt that is not idempotent: the model is told, or a person is asked. */
 export type InDoubtPolicy = 'tell' | 'ask'
 
+export type ToolEffect = Extract<Effect, { kind: 'runTool' }>
+
+/** A tool call that had begun when a process died. */
+export interface Doubt {
+  readonly effect: ToolEffect
+  /** How often it has begun. */
+  readonly begun: number
+  /** Whether a person has let it run once more before it began the last time. */
+  readonly wasApproved: boolean
+}
+
 /** What becomes of the tool calls that had begun when a process died. */
 export interface SettledDoubts {
   /** What the model is told of those that do not run again. */
   readonly told: readonly RunEvent[]
   /** They wait for the word of a person. */
-  readonly asked: readonly Effect[]
+  readonly asked: readonly Doubt[]
 }
 
 /**
@@ -25,7 +36,7 @@ export interface SettledDoubts {
  * @throws MisuseError `approval_mismatch` or `invalid_decision` for a decision that cannot be one on such a call.
  */
 export function settleDoubts(
-  inDoubt: readonly Effect[],
+  inDoubt: readonly Doubt[],
   {
     calls,
     tools,
@@ -40,13 +51,14 @@ export function settleDoubts(
   },
 ): SettledDoubts {
   const told: RunEvent[] = []
-  const asked: Effect[] = []
-  for (const effect of inDoubt) {
-    const decision = decisionOn(effect, decisions, calls)
+  const asked: Doubt[] = []
+  for (const doubt of inDoubt) {
+    const { effect } = doubt
+    const decision = decisionOn(doubt, decisions, calls)
     const runsAgain = decision?.approved ?? isIdempotent(effect, tools)
     if (runsAgain) continue
     if (decision === undefined && policy === 'ask') {
-      asked.push(effect)
+      asked.push(doubt)
     } else {
       const output = toolError('in_doubt', { reason: decision?.reason })
       told.push({ type: 'settled', place: effect.place, output })
@@ -63,18 +75,25 @@ export function decidedCall({ callId }: Decision, calls: readonly OpenCall[]): s
 }
 
 function decisionOn(
-  effect: Effect,
+  { effect, begun, wasApproved }: Doubt,
   decisions: readonly Decision[],
   calls: readonly OpenCall[],
 ): Decision | undefined {
-  if (effect.kind !== 'runTool') return undefined
   const { call } = effect.input
   // An approval that is delivered once more must not run a call once more: only the word on the doubt itself counts.
   const decision = decisions.find((each) => each.inDoubt === true && decidedCall(each, calls) === call.id)
-  if (decision?.token !== undefined && decision.token !== approvalToken(call)) {
+  if (decision?.token !== undefined && decision.token !== approvalToken(call, begun)) {
     throw new MisuseError(
       'approval_mismatch',
-      `The decision on call "${call.id}" was made for other arguments than the call has. Show the person the call anew.`,
+      `The decision on call "${call.id}" was made for other arguments than the call has, or before it began the last time. ` +
+        'Show the person the call anew.',
+    )
+  }
+  if (decision?.approved === true && decision.token === undefined && wasApproved) {
+    throw new MisuseError(
+      'approval_mismatch',
+      `The call "${call.id}" was let run once more already, and has begun since. Show the person the call anew, and give ` +
+        'the token of its pending approval with the decision.',
     )
   }
   if (decision?.arguments !== undefined) {
@@ -87,23 +106,26 @@ function decisionOn(
   return decision
 }
 
-function isIdempotent(effect: Effect, tools: RunTools): boolean {
-  if (effect.kind !== 'runTool') return false
-  const { step, transcript, call } = effect.input
+function isIdempotent({ input: { step, transcript, call } }: ToolEffect, tools: RunTools): boolean {
   return tools.at(step, () => transcript.toArray()).byName.get(call.function.name)?.idempotent === true
 }
 
 /** Calls that are put to a person wait as those do that need approval. */
-export function askedOf(context: AgentContext, asked: readonly Effect[]): AgentContext {
+export function askedOf(context: AgentContext, asked: readonly Doubt[]): AgentContext {
   if (asked.length === 0) return context
-  const ids = new Set(asked.flatMap(({ kind, input }) => (kind === 'runTool' ? [input.call.id] : [])))
+  const byId = new Map(asked.map((doubt) => [doubt.effect.input.call.id, doubt]))
   const answer = toolError('in_doubt', {})
   return {
     ...context,
     calls: context.calls.map((open, _i, calls) => {
-      if (ids.has(open.call.id)) return { ...open, approval: 'pending', inDoubt: true, answer }
-      const first = open.sameAs === undefined ? undefined : calls[open.sameAs]
-      return first !== undefined && ids.has(first.call.id) ? { ...open, answer } : open
+      const { call, sameAs } = open
+      const doubt = byId.get(call.id)
+      if (doubt !== undefined) {
+        const token = approvalToken(call, doubt.begun)
+        return { ...open, approval: 'pending', inDoubt: true, token, answer }
+      }
+      const first = sameAs === undefined ? undefined : calls[sameAs]
+      return first !== undefined && byId.has(first.call.id) ? { ...open, answer } : open
     }),
   }
 }

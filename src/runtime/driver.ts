@@ -1,10 +1,10 @@
 import { environment } from '../environment.ts'
 import { describeError, Interruption, LoopchartError } from '../errors.ts'
+import { withinGrace } from '../grace.ts'
 import type { JournalEntry, RunEvent, SettlingEvent } from '../journal/entry.ts'
 import { type Ending, endingOf } from '../machines/outcome.ts'
 import { abort } from '../machines/reducers.ts'
-import { isThenable } from '../thenables.ts'
-import { askedOf } from './doubts.ts'
+import { askedOf, type Doubt } from './doubts.ts'
 import type { Fold } from './fold.ts'
 import type { Host } from './host.ts'
 import type { Narrator } from './narrator.ts'
@@ -31,7 +31,7 @@ export interface StartingPoint {
   /** What is known to have happened and is not in the journal yet. */
   readonly happened?: readonly RunEvent[]
   /** Tool calls that were begun once and of which a person has to say what becomes of them. */
-  readonly asked?: readonly Effect[]
+  readonly asked?: readonly Doubt[]
   /** What is recorded before anything else; absent where there is nothing more to do. */
   readonly opening?: Opening | undefined
 }
@@ -41,10 +41,9 @@ export interface Opening {
   readonly entry: JournalEntry
   /** What to throw where somebody else has written first. */
   refusal(): LoopchartError
+  /** Called once it is recorded. */
+  opened?(): void
 }
-
-/** How long a journal may take to answer once the run has been stopped. Milliseconds. */
-const JOURNAL_GRACE_MS = 1000
 
 /** Leads a run from where its fold stands to its end, or to where it waits for a person. */
 export class Driver {
@@ -54,11 +53,12 @@ export class Driver {
   readonly #taken: DriverOptions['taken']
   readonly #narrator: Narrator | undefined
   readonly #shutdown: Shutdown
-  /** Places of calls that are put to a person. */
-  readonly #asked = new Set<string>()
+  /** The calls that are put to a person, by place. */
+  readonly #asked = new Map<string, Doubt>()
   /** Places of effects that are left for another process. */
   readonly #left = new Set<string>()
-  #whenCancelled: (() => void) | undefined
+  /** Aborted when the run is to stop: a journal that hangs must not keep it from that. */
+  readonly #stopped = new AbortController()
   /** Why the run cannot begin. */
   #failure: JournalFailure | undefined
   /** Whether all that is known to have happened has been taken in: nothing begins before. */
@@ -75,7 +75,7 @@ export class Driver {
     this.#taken = taken
     this.#narrator = narrator
     this.#shutdown = shutdown
-    void host.cancelled.then(() => this.#whenCancelled?.())
+    void host.cancelled.then(() => this.#stopped.abort())
   }
 
   /**
@@ -84,14 +84,18 @@ export class Driver {
    * @throws LoopchartError the refusal, where somebody else has written first. Where the journal fails otherwise, the run
    * ends so when it is driven.
    */
-  async open({ entry, refusal }: Opening): Promise<void> {
+  async open({ entry, refusal, opened }: Opening): Promise<void> {
+    const unlisten = this.#shutdown.listen(() => this.#tellShutdown())
     try {
       await this.#recordAll([entry])
       if (entry.type === 'resumed') this.#fold.goOn(entry.at)
+      opened?.()
     } catch (thrown) {
       if (!(thrown instanceof JournalFailure)) throw thrown
       if (thrown.cause instanceof RunLost) throw refusal()
       this.#failure = thrown
+    } finally {
+      unlisten()
     }
   }
 
@@ -102,12 +106,10 @@ export class Driver {
    * @param from.asked What waits for the word of a person.
    */
   async drive({ happened = [], asked = [] }: StartingPoint): Promise<Ending> {
-    const unlisten = this.#shutdown.listen(() => {
-      this.#tellShutdown()
-    })
+    const unlisten = this.#shutdown.listen(() => this.#tellShutdown())
     try {
       if (this.#failure !== undefined) throw this.#failure
-      for (const { place } of asked) this.#asked.add(place)
+      for (const doubt of asked) this.#asked.set(doubt.effect.place, doubt)
       for (const event of happened) {
         // A run that has ended stays as it ended.
         if (this.#isActive) await this.#take(event)
@@ -138,8 +140,8 @@ export class Driver {
     return [...this.#fold.pending.values()].filter(({ place }) => !this.#asked.has(place))
   }
 
-  get #stillAsked(): readonly Effect[] {
-    return [...this.#fold.pending.values()].filter(({ place }) => this.#asked.has(place))
+  get #stillAsked(): readonly Doubt[] {
+    return [...this.#asked.values()].filter(({ effect }) => this.#fold.pending.has(effect.place))
   }
 
   get #isUnderWay(): boolean {
@@ -169,7 +171,7 @@ export class Driver {
   }
 
   #tellShutdown(): void {
-    if (this.#stage === 'over') this.#whenCancelled?.()
+    if (this.#stage === 'over') this.#stopped.abort()
     this.#host.rouse()
   }
 
@@ -260,11 +262,10 @@ export class Driver {
     }
   }
 
-  /** Only tools have effects that must not happen twice; asking a model again is harmless. */
   #recordIntents(effects: readonly Effect[]): void | Promise<void> {
     if (this.#record === undefined) return
     const intents = effects
-      .filter(({ kind }) => kind === 'runTool')
+      .filter(isAnnounced)
       .map(({ place }): JournalEntry => ({ type: 'intent', at: environment().wallNow(), place }))
     if (intents.length > 0) return this.#recordAll(intents)
   }
@@ -273,33 +274,12 @@ export class Driver {
     try {
       if (this.#record === undefined) return
       this.#hasNews = true
-      const isRecorded: unknown = await this.#withinGrace(this.#record(entries))
+      const isRecorded: unknown = await withinGrace(this.#record(entries), this.#stopped.signal)
       if (isRecorded === false) throw new RunLost()
       // Who forgets to say so must not be taken for somebody who has recorded.
       if (isRecorded !== true) throw new TypeError('its append must return whether the entries were added')
     } catch (cause) {
       throw new JournalFailure(cause)
-    }
-  }
-
-  /** A journal that hangs must not keep a run from being stopped. */
-  async #withinGrace(recorded: boolean | Promise<boolean>): Promise<boolean> {
-    if (!isThenable(recorded)) return recorded
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<never>((_resolve, reject) => {
-      const begin = (): void => {
-        timer = setTimeout(() => {
-          reject(new Error(`it did not answer within ${JOURNAL_GRACE_MS} ms after the run was stopped`))
-        }, JOURNAL_GRACE_MS)
-      }
-      if (this.#host.isCancelled || this.#stage === 'over') begin()
-      else this.#whenCancelled = begin
-    })
-    try {
-      return await Promise.race([recorded, late])
-    } finally {
-      clearTimeout(timer)
-      this.#whenCancelled = undefined
     }
   }
 
@@ -345,6 +325,15 @@ export class Driver {
       error,
     })
   }
+}
+
+/**
+ * Whether it is recorded that an effect begins: a tool call must not happen twice. Where the memory makes room and where the
+ * last answer is asked for, the agent has decided what the journal alone could not tell if the run were stopped then. To
+ * ask a model otherwise is what goes without saying.
+ */
+function isAnnounced({ kind, input }: Effect): boolean {
+  return kind === 'runTool' || kind === 'compact' || (kind === 'callModel' && input.toolChoice === 'none')
 }
 
 /** Tells a failing journal from a failing machine. */

@@ -219,7 +219,7 @@ function withTokens<Output>(outcome: Outcome<Output>): Outcome<Output> {
   if (outcome.status !== 'waiting') return outcome
   const approvals = outcome.approvals.map((pending) => ({
     ...pending,
-    token: approvalToken(callOf(pending)),
+    token: pending.token ?? approvalToken(callOf(pending)),
   }))
   return { ...outcome, approvals }
 }

@@ -127,9 +127,10 @@ class Forking {
     }
     // Calls whose result is not recorded: their process died, or they still run. Those that had begun must not happen
     // once more in the fork, which would run them with a key of its own.
-    const begun = new Set(this.#journal.inDoubt)
+    const begun = new Set(this.#journal.inDoubt.map(({ effect }) => effect.place))
     for (const effect of [...this.#journal.fold.pending.values()]) {
-      const output = resultFor(effect, results) ?? (begun.has(effect) ? toolError('in_doubt', {}) : undefined)
+      const isInDoubt = begun.has(effect.place)
+      const output = resultFor(effect, results) ?? (isInDoubt ? toolError('in_doubt', {}) : undefined)
       if (output !== undefined) this.#settle(effect.place, output)
     }
     const unknown = Object.keys(results).filter((callId) => !this.#ran.has(callId))
@@ -164,10 +165,17 @@ class Forking {
 
   /** What happened in the run, from where the fork has come to. */
   *#rest(): Generator<JournalEntry> {
+    // They tell which time does not count. The fork itself has not been handed back, even where its run ends so.
+    const waits: JournalEntry[] = []
     for (; this.#position < this.#entries.length; this.#position++) {
       const entry = this.#entries[this.#position] as JournalEntry
       if (isEnd(entry)) return
-      if (entry.type === 'event' || entry.type === 'intent') yield entry
+      if (entry.type === 'waiting' || entry.type === 'resumed') {
+        waits.push(entry)
+      } else if (entry.type === 'event' || entry.type === 'intent') {
+        yield* waits.splice(0)
+        yield entry
+      }
     }
   }
 

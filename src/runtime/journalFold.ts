@@ -4,7 +4,7 @@ import type { JournalEntry } from '../journal/entry.ts'
 import type { AgentFingerprint } from '../journal/fingerprint.ts'
 import type { AbortReason, Ending } from '../machines/outcome.ts'
 import type { Decision } from '../machines/reducers.ts'
-import { decidedCall } from './doubts.ts'
+import { type Doubt, decidedCall } from './doubts.ts'
 import { Fold, type Progress } from './fold.ts'
 import { JournalMismatchError } from './journalMismatch.ts'
 import type { Effect, PureMachine } from './pureMachine.ts'
@@ -23,7 +23,12 @@ const nothing: Progress = { started: [], stopped: [], taken: [] }
 export class JournalFold {
   readonly #machine: PureMachine
   readonly #options: JournalFoldOptions
-  readonly #begun = new Set<string>()
+  /** How often the tool call at a place has begun. */
+  readonly #begun = new Map<string, number>()
+  /** Places of tool calls that a person has let run once more. */
+  readonly #approved = new Set<string>()
+  /** Those that have not begun since. */
+  readonly #toBegin = new Set<string>()
   #fold: Fold | undefined
   #recordedBy: AgentFingerprint | undefined
   #position = 0
@@ -58,12 +63,17 @@ export class JournalFold {
 
   /** Effects that are asked for and that nobody has started. */
   get unstarted(): readonly Effect[] {
-    return this.#pending.filter(({ place }) => !this.#begun.has(place))
+    return this.#pending.filter(({ place }) => !this.#begun.has(place) || this.#toBegin.has(place))
   }
 
   /** Tool calls that had begun and did not report: whether they had an effect is unknown. */
-  get inDoubt(): readonly Effect[] {
-    return this.#pending.filter(({ place }) => this.#begun.has(place))
+  get inDoubt(): readonly Doubt[] {
+    return this.#pending.flatMap((effect) => {
+      const { kind, place } = effect
+      const begun = this.#begun.get(place)
+      if (kind !== 'runTool' || begun === undefined || this.#toBegin.has(place)) return []
+      return [{ effect, begun, wasApproved: this.#approved.has(place) }]
+    })
   }
 
   get #pending(): readonly Effect[] {
@@ -83,7 +93,7 @@ export class JournalFold {
         return this.#begin(entry)
       case 'intent':
         this.#require(entry.place, `the beginning of ${entry.place}`)
-        this.#begun.add(entry.place)
+        this.#beginEffect(entry.place)
         return nothing
       case 'event':
         return this.#takeEvent(entry)
@@ -108,6 +118,13 @@ export class JournalFold {
     return this.#fold.beginning
   }
 
+  /** Asking a model once more is harmless. */
+  #beginEffect(place: string): void {
+    if (this.fold.pending.get(place)?.kind !== 'runTool') return
+    this.#begun.set(place, (this.#begun.get(place) ?? 0) + 1)
+    this.#toBegin.delete(place)
+  }
+
   #takeEvent({ event, at }: Extract<JournalEntry, { type: 'event' }>): Progress {
     if ('place' in event) this.#require(event.place, event.place)
     else if (this.fold.snapshot.status !== 'active') {
@@ -123,8 +140,10 @@ export class JournalFold {
   #clearDoubt(decision: Decision): void {
     if (decision.inDoubt !== true || !decision.approved) return
     const callId = decidedCall(decision, this.fold.snapshot.context.calls)
-    for (const { kind, place, input } of this.inDoubt) {
-      if (kind === 'runTool' && input.call.id === callId) this.#begun.delete(place)
+    for (const { effect } of this.inDoubt) {
+      if (effect.input.call.id !== callId) continue
+      this.#approved.add(effect.place)
+      this.#toBegin.add(effect.place)
     }
   }
 

@@ -34,8 +34,9 @@ export class Leases {
     this.#ttlMs = ttlMs
   }
 
-  take(runId: string): Lease {
-    let last = this.#renew(runId)
+  /** @param takeOver Whether it is taken from whoever holds it. */
+  take(runId: string, takeOver = false): Lease {
+    let last = this.#renew(runId, takeOver)
     const timer = setInterval(() => {
       last = this.#renew(runId)
     }, this.#ttlMs / RENEWALS)
@@ -60,9 +61,9 @@ export class Leases {
     return lease
   }
 
-  async #renew(runId: string): Promise<boolean> {
+  async #renew(runId: string, takeOver = false): Promise<boolean> {
     try {
-      return (await this.#journal.lease(runId, this.#owner, this.#ttlMs)) !== false
+      return (await this.#journal.lease(runId, this.#owner, this.#ttlMs, takeOver)) !== false
     } catch {
       return true
     }

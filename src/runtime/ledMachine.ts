@@ -6,7 +6,7 @@ const ledGuards = ['contextOverBudget', 'contextTooLong', 'limitAborts', 'limitC
 
 type LedGuard = (typeof ledGuards)[number]
 
-/** What came next in a run, as far as the guards have to know. `untold`: it went on, the journal does not tell where. */
+/** What came next in a run, as far as the guards have to know. `untold`: it went on, and the journal does not tell where. */
 type Next = 'compact' | 'closing' | 'aborted' | 'other' | 'untold'
 
 /** What has to come next where a guard has let the run pass. */
@@ -49,20 +49,25 @@ export function ledMachine(
 
 /** What came after an entry; nothing where the journal does not tell. */
 function nextOf(entries: readonly JournalEntry[], position: number): Next | undefined {
+  let hasDied = false
   for (let i = position + 1; i < entries.length; i++) {
     const entry = entries[i] as JournalEntry
     if (entry.type === 'ended') return entry.status === 'aborted' ? 'aborted' : 'other'
     if (entry.type === 'migrated') return undefined
+    if (entry.type === 'resumed') hasDied = true
+    if (entry.type === 'intent') return effectKindOf(entry.place)
     if (entry.type !== 'event') continue
-    if (entry.event.type === 'cancelled') return 'untold'
-    if ('place' in entry.event) return effectKindOf(entry.event.place)
+    const { event } = entry
+    // Compactions and closing calls say when they begin, so nothing of that kind was under way when the run was stopped,
+    // unless its process died before it could say so.
+    const isStop = event.type === 'cancelled' || ('place' in event && event.place.startsWith('deadline.'))
+    if (isStop) return hasDied ? 'untold' : 'other'
+    if ('place' in event) return effectKindOf(event.place)
   }
   return undefined
 }
 
-/** A deadline says nothing about what it put an end to. */
 function effectKindOf(place: string): Next {
   const [kind] = place.split('.')
-  if (kind === 'deadline') return 'untold'
   return kind === 'compact' || kind === 'closing' ? kind : 'other'
 }

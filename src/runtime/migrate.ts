@@ -33,9 +33,7 @@ export function recordedRun(
  * conversation does not, because the memory may be another one.
  */
 export function migratedInput(journal: JournalFold): RunInput {
-  const begun = new Set(
-    journal.inDoubt.flatMap(({ kind, input }) => (kind === 'runTool' ? [input.call.id] : [])),
-  )
+  const begun = new Set(journal.inDoubt.map(({ effect }) => effect.input.call.id))
   const { context } = journal.fold.snapshot
   // A step whose reply has not come is asked for anew, and does not count twice.
   const isAsking = stateOf(journal.fold.snapshot).startsWith('thinking')

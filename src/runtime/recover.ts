@@ -20,8 +20,8 @@ export interface RecoveryOptions<Output> {
   resume(runId: string): Promise<Outcome<Output>>
 }
 
-/** Why a run is none to be taken up here: somebody is at work on it, it is another agent's, or the agent is closed. */
-const PASSED_OVER = new Set(['run_active', 'other_agent', 'agent_closed', 'run_not_found'])
+/** Why a run is none to be taken up here: somebody is at work on it or was, it is another agent's, or the agent is closed. */
+const PASSED_OVER = new Set(['run_active', 'run_settled', 'other_agent', 'agent_closed', 'run_not_found'])
 
 /** A lease that a process left behind must have run out before the second look. */
 const LEASE_MARGIN = 1.1

@@ -11,7 +11,8 @@ export type ShutdownStage = 'open' | 'closing' | 'over'
 export class Shutdown {
   #stage: ShutdownStage = 'open'
   readonly #listeners = new Set<() => void>()
-  readonly #interrupted: string[] = []
+  readonly #interrupted = new Set<string>()
+  readonly #over = new AbortController()
   #inside = 0
   readonly #empty = Promise.withResolvers<void>()
 
@@ -21,7 +22,12 @@ export class Shutdown {
 
   /** Runs that were under way and can be resumed. */
   get interrupted(): readonly string[] {
-    return this.#interrupted
+    return [...this.#interrupted]
+  }
+
+  /** Aborted when what is still under way is given up. */
+  get over(): AbortSignal {
+    return this.#over.signal
   }
 
   /**
@@ -51,7 +57,7 @@ export class Shutdown {
   }
 
   addInterrupted(runId: string): void {
-    this.#interrupted.push(runId)
+    this.#interrupted.add(runId)
   }
 
   /**
@@ -69,6 +75,7 @@ export class Shutdown {
 
   #change(stage: ShutdownStage): void {
     this.#stage = stage
+    if (stage === 'over') this.#over.abort()
     for (const listener of [...this.#listeners]) listener()
   }
 }

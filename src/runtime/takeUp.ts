@@ -2,17 +2,18 @@ import { environment } from '../environment.ts'
 import type { JournalEntry } from '../journal/entry.ts'
 import type { AgentFingerprint } from '../journal/fingerprint.ts'
 import type { AgentMachine } from '../machines/agentMachine.ts'
+import type { Doubt } from './doubts.ts'
 import { Fold } from './fold.ts'
 import { foldJournal } from './journalFold.ts'
 import { JournalMismatchError } from './journalMismatch.ts'
 import { migratedInput, recordedRun } from './migrate.ts'
-import type { Effect, PureMachine } from './pureMachine.ts'
+import type { PureMachine } from './pureMachine.ts'
 
 /** Where a run stands that is taken up again. */
 export interface TakenUp {
   readonly fold: Fold
   /** Tool calls that had begun and did not report. */
-  readonly inDoubt: readonly Effect[]
+  readonly inDoubt: readonly Doubt[]
   /** What says in the journal that another agent goes on with the run, where one does. */
   readonly migration?: JournalEntry
 }

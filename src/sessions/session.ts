@@ -2,12 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import type { ResumeOptions, RunOptions } from '../agent.ts'
 import { LoopchartError, MisuseError, messageOf } from '../errors.ts'
+import { withinGrace } from '../grace.ts'
 import type { AgentInput, RunInput } from '../machines/context.ts'
 import type { Outcome } from '../machines/outcome.ts'
 import { isSystem } from '../messages/invariants.ts'
 import type { Message } from '../messages/types.ts'
 import type { Run } from '../runtime/execute.ts'
-import { hush, isThenable, within } from '../thenables.ts'
 import type { SessionRecord, SessionStore } from './sessionStore.ts'
 import { Turnstile } from './turnstile.ts'
 
@@ -361,47 +361,17 @@ interface Asked<Output> {
   readonly outcome?: Outcome<Output> | undefined
 }
 
-/** How long a store may take to answer once the run has been stopped. Milliseconds. */
-const STORE_GRACE_MS = 1000
-
 async function attempt<Result, Output>(
   id: string,
   act: () => Result | Promise<Result>,
   { signal, outcome }: Asked<Output> = {},
 ): Promise<Result> {
   try {
-    const answer = act()
-    return isThenable(answer) ? await withinGrace(answer, signal) : answer
+    return await withinGrace(act(), signal)
   } catch (cause) {
     const message = `The store of session "${id}" failed: ${messageOf(cause)}`
     throw new SessionError('session_store_error', message, { cause, outcome })
   }
-}
-
-/** The answer of a store, unless it takes longer than its grace after the signal was aborted. */
-async function withinGrace<Result>(
-  answer: Promise<Result>,
-  signal: AbortSignal | undefined,
-): Promise<Result> {
-  if (signal === undefined) return answer
-  const ended = new AbortController()
-  const late = (): Error =>
-    new Error(`it did not answer within ${STORE_GRACE_MS} ms after the run was stopped`)
-  const stopped = abortion(signal, ended.signal).then(() => within(STORE_GRACE_MS, answer, late))
-  try {
-    return await Promise.race([answer, stopped])
-  } finally {
-    ended.abort()
-    hush(stopped)
-  }
-}
-
-/** Settles when a signal is aborted; listens no longer once `ended` is. */
-function abortion(signal: AbortSignal, ended: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true, signal: ended })
-  })
 }
 
 function turnstileOf(store: SessionStore, id: string): Turnstile {

@@ -29,13 +29,14 @@ export function sqliteJournal(database: DatabaseSync): Journal {
   const pruneEntries = database.prepare(`DELETE FROM loopchart_entries WHERE run_id IN (${ended})`)
   const pruneLeases = database.prepare(`DELETE FROM loopchart_leases WHERE run_id IN (${ended})`)
   const pruneRuns = database.prepare(`DELETE FROM loopchart_runs WHERE run_id IN (${ended})`)
+  const free = ':takeOver OR held.owner = :owner OR held.expires_at <= :now'
   // No lease lasts longer than it was taken for, even where the clock was put back meanwhile.
   const lease = database.prepare(`
     INSERT INTO loopchart_leases AS held (run_id, owner, expires_at, ttl) VALUES (:run, :owner, :now + :ttl, :ttl)
     ON CONFLICT (run_id) DO UPDATE SET
-      owner = iif(held.owner = :owner OR held.expires_at <= :now, :owner, held.owner),
-      ttl = iif(held.owner = :owner OR held.expires_at <= :now, :ttl, held.ttl),
-      expires_at = iif(held.owner = :owner OR held.expires_at <= :now, :now + :ttl, min(held.expires_at, :now + held.ttl))
+      owner = iif(${free}, :owner, held.owner),
+      ttl = iif(${free}, :ttl, held.ttl),
+      expires_at = iif(${free}, :now + :ttl, min(held.expires_at, :now + held.ttl))
     RETURNING owner`)
   const release = database.prepare('DELETE FROM loopchart_leases WHERE run_id = ? AND owner = ?')
 
@@ -71,8 +72,9 @@ export function sqliteJournal(database: DatabaseSync): Journal {
         return Number(pruneRuns.run(endedBefore).changes)
       })
     },
-    lease(runId, owner, ttlMs) {
-      const row = lease.get({ run: storeKey(runId), owner, now: Date.now(), ttl: ttlMs })
+    lease(runId, owner, ttlMs, takeOver = false) {
+      const taking = { run: storeKey(runId), owner, now: Date.now(), ttl: ttlMs, takeOver: Number(takeOver) }
+      const row = lease.get(taking)
       return row?.owner === owner
     },
     release(runId, owner) {

@@ -273,7 +273,13 @@ const checks: Readonly<Record<string, (journal: Journal) => Promise<void>>> = {
     find.same(await journal.lease(runId, 'a', hour), true, "one's own lease can be renewed")
     await journal.release(runId, 'b')
     find.same(await journal.lease(runId, 'b', hour), false, "nobody can release another's lease")
-    await journal.release(runId, 'a')
+    find.same(
+      await journal.lease(runId, 'b', hour, true),
+      true,
+      'a lease that another holds can be taken over',
+    )
+    find.same(await journal.lease(runId, 'a', hour), false, 'a lease that was taken over is no longer held')
+    await journal.release(runId, 'b')
     find.same(await journal.lease(runId, 'b', 1), true, 'a lease that was released can be taken')
     const takenOver = await soon(async () => journal.lease(runId, 'a', hour))
     find.same(takenOver, true, 'a lease that has expired can be taken by another')

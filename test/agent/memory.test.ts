@@ -109,7 +109,7 @@ describe('compaction', () => {
     for await (const event of run) if (event.type === 'model.started') break
     await run.outcome
     // As a crash leaves it: without the cancellation.
-    const cut = await journalOf(((await journal.load('r')) ?? []).slice(0, 2))
+    const cut = await journalOf(((await journal.load('r')) ?? []).slice(0, 3))
     const model = scriptedModel(['ok'])
     const resumed = createAgent({ model, memory, journal: cut, tokenCounter: characters })
     expectDone(await resumed.resume('r'))

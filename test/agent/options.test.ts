@@ -1,8 +1,25 @@
 import { describe, expect, it } from 'vitest'
-import { createAgent } from '../../src/index.ts'
+import { createAgent, memoryJournal } from '../../src/index.ts'
 import { scriptedModel } from '../../src/testing/index.ts'
-import { expectDone } from '../support/outcome.ts'
+import { expectDone, rejectionOf } from '../support/outcome.ts'
 import { countingAdd, deaf } from '../support/tools.ts'
+
+describe('the id of a run', () => {
+  it.each([5, null, {}, ''])('is a text, not %j', async (runId) => {
+    const agent = createAgent({ model: scriptedModel([]), journal: memoryJournal() })
+    const id = runId as string
+    // One that is left out is chosen by the agent, and `null` is taken for that.
+    const ofNewRuns =
+      runId === null ? [] : [agent.run('go', { runId: id }), agent.fork('r', { at: 1, runId: id })]
+    for (const refused of [agent.resume(id), agent.replay(id), ...ofNewRuns]) {
+      const error = await rejectionOf(refused.then(String))
+      expect(error).toMatchObject({
+        code: 'invalid_option',
+        message: expect.stringContaining('must be a text'),
+      })
+    }
+  })
+})
 
 describe('agent.options', () => {
   it('make an agent that differs in one thing', async () => {

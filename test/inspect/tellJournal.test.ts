@@ -11,6 +11,7 @@ import {
   memoryJournal,
 } from '../../src/index.ts'
 import { requestsOf, requestsOfModel } from '../../src/inspect/requests.ts'
+import { spentIn } from '../../src/inspect/spentIn.ts'
 import { tellJournal } from '../../src/inspect/tellJournal.ts'
 import { outputFormat } from '../../src/outputFormat.ts'
 import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
@@ -61,10 +62,10 @@ async function recorded(steps: readonly ScriptedStep[], options: Options, approv
 }
 
 async function expectSameStory(steps: readonly ScriptedStep[], options: Options = {}, approve = true) {
-  const { events, entries } = await recorded(steps, options, approve)
+  const { events, entries, outcome } = await recorded(steps, options, approve)
   const fromJournal = told(entries, { ...options, model: scriptedModel([]) })
   expect(fromJournal.flatMap(comparable)).toEqual(events.flatMap(comparable))
-  return { events, fromJournal, entries }
+  return { events, fromJournal, entries, outcome }
 }
 
 const call = (name: string, args: unknown, id?: string) => ({
@@ -161,6 +162,10 @@ describe('a run that is told from its journal', () => {
           }
           const story = await expectSameStory([...steps, 'Done.', 'Closing.'], options, approve)
           events += story.events.length
+          const { usage, cost } = spentIn(story.entries)
+          const { byModel: _byModel, ...spent } = story.outcome.usage
+          expect(usage).toEqual(spent)
+          expect(cost).toBeCloseTo(story.outcome.cost ?? 0, 12)
         },
       ),
       { numRuns: 150 },
@@ -188,6 +193,15 @@ describe('a run that is told from its journal', () => {
       ['system', 'user', 'assistant', 'tool'],
     ])
     expect(requests[0]?.tools.map(({ name }) => name)).toEqual(['add', 'fail', 'ask'])
+  })
+
+  it('tells no request where the memory had none', async () => {
+    const view = (): never => {
+      throw new Error('forgot everything')
+    }
+    const { events, fromJournal } = await expectSameStory(['never asked'], { memory: { view } })
+    expect(events.map(({ type }) => type)).toContain('model.failed')
+    expect(fromJournal.map(({ type }) => type)).not.toContain('model.requested')
   })
 
   it('can be told without its agent, with what any memory shows', async () => {

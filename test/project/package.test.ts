@@ -32,6 +32,7 @@ const knownNames: Readonly<Record<string, string>> = {
   'loopchart/otel': 'otel',
   'loopchart/stately': 'statelyInspector',
   'loopchart/logging': 'logEvents',
+  'loopchart/inspect': 'inspectHandler',
 }
 
 /** What the users of some entry points install beside the package. */
@@ -142,6 +143,7 @@ describe('the packed package', () => {
     expect(loaded).not.toContainEqual(expect.stringContaining('/node_modules/js-tiktoken/'))
     expect(loaded).not.toContainEqual(expect.stringContaining('/node_modules/@opentelemetry/'))
     expect(loaded).not.toContainEqual(expect.stringMatching(/^node:sqlite$|\/node_modules\/pg/))
+    expect(loaded).not.toContainEqual(expect.stringContaining('/dist/inspect/'))
   })
 
   it('needs no database client until a store connects by itself', { timeout: CHILD_TIMEOUT_MS }, async () => {

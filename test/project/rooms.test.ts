@@ -11,7 +11,17 @@ interface Rule {
 }
 
 const seams = ['machines', 'models', 'tools', 'memory', 'journal']
-const leaves = ['errors', 'timeouts', 'waits', 'delay', 'backoff', 'thenables', 'environment', 'version']
+const leaves = [
+  'errors',
+  'timeouts',
+  'waits',
+  'delay',
+  'backoff',
+  'thenables',
+  'grace',
+  'environment',
+  'version',
+]
 const parts = [...leaves, 'messages', ...seams, 'runtime']
 
 /** What each room may know. A room is a folder of src/, or a file directly in it. */
@@ -20,6 +30,7 @@ const rules: Readonly<Record<string, Rule>> = {
   version: { values: [] },
   waits: { values: ['errors'] },
   environment: { values: ['node:'] },
+  grace: { values: ['thenables'] },
   customLimits: { values: ['errors', 'machines', 'thenables'] },
   delay: { values: ['environment'] },
   backoff: { values: ['environment'] },
@@ -48,7 +59,7 @@ const rules: Readonly<Record<string, Rule>> = {
   agentMemory: { values: [...leaves, 'messages', 'memory'], types: [...seams] },
   services: { values: [...parts, 'callModel'] },
   sessions: {
-    values: ['errors', 'messages', 'journal', 'thenables', 'node:'],
+    values: ['errors', 'messages', 'journal', 'thenables', 'grace', 'node:'],
     types: ['agent', 'machines', 'runtime'],
   },
   agent: {
@@ -59,12 +70,14 @@ const rules: Readonly<Record<string, Rule>> = {
       'agentMemory',
       'checkDecisions',
       'customLimits',
+      'inspectSwitch',
       'outputFormat',
       'services',
       'node:',
     ],
     types: ['zod'],
   },
+  inspectSwitch: { values: ['errors', 'inspect'], types: ['agent', 'runtime'] },
   index: { values: [...parts, 'agent', 'agentAsTool', 'sessions'] },
   inspect: { values: 'anything' },
   testing: { values: 'anything' },

@@ -1,16 +1,18 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import {
+  type Agent,
   createAgent,
   defineTool,
   type Journal,
+  type JournalEntry,
   ModelError,
   memoryJournal,
   memorySessions,
   type Tool,
 } from '../../src/index.ts'
 import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
-import { journalThat } from '../support/journals.ts'
+import { journalOf, journalThat } from '../support/journals.ts'
 import { expectAborted, expectDone, expectSendable, rejectionOf } from '../support/outcome.ts'
 import { countingAdd } from '../support/tools.ts'
 import { entriesOf, settledPlaces } from './support.ts'
@@ -19,6 +21,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+const started: JournalEntry = { type: 'started', version: 1, at: 1, input: { messages: 'go' } }
 const add: ScriptedStep = { calls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }
 
 /** A model whose first call is answered when the test says so, and says when it is asked. */
@@ -211,6 +214,48 @@ describe('an agent that is closed', () => {
     await vi.advanceTimersByTimeAsync(5000)
     expect(expectAborted(await running).reason).toBe('journal_error')
     await closing
+  })
+
+  const never = (): Promise<never> => new Promise(() => {})
+
+  it.each<[string, Partial<Journal>, (agent: Agent) => Promise<unknown>]>([
+    ['a run begins', { append: never }, (agent) => agent.run('go')],
+    ['a run is read', { load: never }, (agent) => agent.resume('r')],
+    ['a run is taken up', { append: never }, (agent) => agent.resume('r')],
+    ['a fork is written', { append: never }, (agent) => agent.fork('r', { at: 1 })],
+    ['a lease is taken', { lease: never }, (agent) => agent.recover()],
+  ])('is not held by a journal that hangs while %s', async (_when, hangs, act) => {
+    vi.useFakeTimers()
+    const kept = await journalOf([started])
+    const agent = createAgent({ model: scriptedModel([]), journal: { ...kept, ...hangs } })
+    const acting = act(agent).catch((thrown: unknown) => thrown)
+    await vi.advanceTimersByTimeAsync(0)
+    const closing = agent.close({ timeoutMs: 1000 })
+    await vi.advanceTimersByTimeAsync(5000)
+    await closing
+    await acting
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('is not held by a journal that hangs where its signal is aborted', async () => {
+    vi.useFakeTimers()
+    const kept = await journalOf([started])
+    const agent = createAgent({ model: scriptedModel([]), journal: { ...kept, load: never } })
+    const refused = rejectionOf(agent.resume('r', { signal: AbortSignal.abort() }))
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(await refused).toMatchObject({ code: 'journal_error' })
+  })
+
+  it('names a run once, however many wait for it', async () => {
+    const { tool, begun } = hanging()
+    const model = scriptedModel([{ calls: [{ name: 'hang' }] }])
+    const agent = createAgent({ model, tools: [tool], journal: memoryJournal() })
+    const running = agent.run('go', { runId: 'r' })
+    await begun
+    const queued = [1, 2].map(() => rejectionOf(agent.resume('r', { whenBusy: 'queue' })))
+    expect(await agent.close({ timeoutMs: 1 })).toEqual({ interrupted: ['r'] })
+    expect(expectAborted(await running).reason).toBe('interrupted')
+    for (const refused of await Promise.all(queued)) expect(refused).toMatchObject({ code: 'run_active' })
   })
 
   it('waits for the same when it is closed again', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import {
   createAgent,
   type ForkOptions,
@@ -26,6 +26,10 @@ function resultsOf(outcome: { readonly transcript: readonly unknown[] }): readon
     .filter(({ role }) => role === 'tool')
     .map(({ content }) => content)
 }
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 describe('a fork', () => {
   it('shares what was before its step and asks the model anew, without doing anything again', async () => {
@@ -161,6 +165,58 @@ describe('a fork', () => {
       expect(resultsOf(outcome)[1]).toContain('Error (in_doubt)')
       expect(add.runs).toEqual([])
     }
+  })
+
+  it('does not count the time in which a person thought about a call', async () => {
+    vi.useFakeTimers()
+    const { entries } = await recordedRun(undefined, { time: 60_000 })
+    const journal = await journalOf(
+      upTo(entries, (entry) => entry.type === 'intent' && entry.place === 'tool.1.1'),
+    )
+    const { agent } = forkingAgent(journal, ['ok', 'forked', 'forked again'])
+    expect((await agent.resume('r', { inDoubt: 'ask' })).status).toBe('waiting')
+    vi.setSystemTime(Date.now() + 48 * 3_600_000)
+    const decisions = ['a', 'b'].map((callId) => ({ callId, approved: false, inDoubt: true }) as const)
+    expectDone(await agent.resume('r', { decisions }))
+    expect(expectDone(await agent.fork('r', { at: 2 })).output).toBe('forked')
+    expect(expectDone(await agent.fork('r', { at: 2, limits: { steps: 5 } })).output).toBe('forked again')
+  })
+
+  it.each<[string, Partial<Journal>]>([
+    [
+      'throws',
+      {
+        append: () => {
+          throw new Error('disk full')
+        },
+      },
+    ],
+    ['says nothing', { append: () => undefined as never }],
+  ])('says so where the store %s', async (_what, broken) => {
+    const { journal } = await recordedRun()
+    const { agent } = forkingAgent({ ...journal, ...broken }, [])
+    expect(await rejectionOf(agent.fork('r', { at: 2 }))).toMatchObject({ code: 'journal_error' })
+  })
+
+  it('is held by a lease before it can be seen', async () => {
+    const { journal } = await recordedRun()
+    const done: string[] = []
+    const { agent } = forkingAgent(
+      {
+        ...journal,
+        lease: (...args) => {
+          done.push('lease')
+          return journal.lease(...args)
+        },
+        append: (...args) => {
+          done.push('append')
+          return journal.append(...args)
+        },
+      },
+      ['ok'],
+    )
+    await agent.fork('r', { at: 2 })
+    expect(done.slice(0, 2)).toEqual(['lease', 'append'])
   })
 
   it('of a run that still runs leaves that alone', async () => {

@@ -305,4 +305,65 @@ describe('the lease on a run', () => {
       error: { code: 'run_lost' },
     })
   })
+
+  it('is taken with the run from a process that died, so that nobody recovers what goes on here', async () => {
+    const journal = await leftRunning(['r'])
+    await journal.lease('r', 'a process that died', 1000)
+    const answered = Promise.withResolvers<string>()
+    const model = scriptedModel([() => answered.promise])
+    const resumed = createAgent({ model, journal, leaseMs: 30_000 }).resume('r')
+    await vi.waitFor(() => expect(model.requests).toHaveLength(1))
+    expect(await journal.lease('r', 'a process that died', 1000)).toBe(false)
+    answered.resolve('ok')
+    expectDone(await resumed)
+  })
+
+  it('stays with who won the run, whoever else tried', async () => {
+    const journal = await leftRunning(['r'])
+    const answered = Promise.withResolvers<string>()
+    const agents = [0, 1].map(() =>
+      createAgent({ model: scriptedModel([() => answered.promise]), journal: journalThat(journal) }),
+    )
+    const resumed = agents.map((agent) => agent.resume('r'))
+    await expect(
+      Promise.any(resumed.map((run) => run.then(Promise.reject.bind(Promise), ({ code }) => code))),
+    ).resolves.toBe('run_active')
+    expect(await journal.lease('r', 'somebody else', 1000)).toBe(false)
+    answered.resolve('ok')
+    const settled = await Promise.allSettled(resumed)
+    expect(settled.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  })
+})
+
+describe('two processes that recover at once', () => {
+  it('each tell of what they did themselves', async () => {
+    const journal = await leftRunning(['a', 'b', 'c'])
+    const told = await Promise.all(
+      [0, 1].map(() => {
+        const model = scriptedModel(['one', 'two', 'three'])
+        return createAgent({ model, journal: journalThat(journal), leaseMs: 100 }).recover({ concurrency: 1 })
+      }),
+    )
+    expect(told.flatMap(idsOf).sort()).toEqual(['a', 'b', 'c'])
+  })
+
+  it('say nothing of a run that goes on in a process of another version', async () => {
+    const kept = memoryJournal()
+    const answered = Promise.withResolvers<string>()
+    const calls: ScriptedStep = { calls: [{ name: 'add', arguments: { a: 1, b: 2 } }] }
+    const model = scriptedModel([calls, () => answered.promise])
+    const old = createAgent({ model, tools: [countingAdd()], journal: kept, leaseMs: 100 })
+    const running = old.run('go', { runId: 'r' })
+    await vi.waitFor(() => expect(model.requests).toHaveLength(2))
+    const ended = createAgent({
+      model: scriptedModel([]),
+      tools: [countingAdd()],
+      journal: journalThat(kept),
+      customLimits: { none: ({ steps }) => (steps > 0 ? { reaction: 'abort', evidence: 'no' } : undefined) },
+      leaseMs: 100,
+    })
+    expect(await ended.recover()).toEqual([])
+    answered.resolve('ok')
+    expectDone(await running)
+  })
 })

@@ -1,11 +1,13 @@
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import {
   type AgentEvent,
   type CustomLimit,
   createAgent,
   defineTool,
+  type Limits,
   type Memory,
+  ModelError,
   memoryJournal,
   replay,
   turns,
@@ -14,6 +16,12 @@ import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.
 import { script } from '../support/script.ts'
 import { countingAdd, throwing } from '../support/tools.ts'
 import { entriesOf, recordedRun, untouchable } from './support.ts'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const tooLong = new ModelError('context_too_long', 'That is too long.', { retryable: false })
 
 describe('a replay', () => {
   it('shows every transition that the run took, each with the guard that decided, in the same order', async () => {
@@ -142,7 +150,7 @@ describe('a replay', () => {
     expect(warned).toMatchObject([{ warnings: [{ limit: 'repeats' }] }])
   })
 
-  it('asks the agent where the journal breaks off and does not tell', async () => {
+  it('tells of what was being done when the run was stopped, whoever looks back', async () => {
     const memory: Memory = {
       view: turns(6).view,
       needsCompaction: ({ length }) => length === 3,
@@ -168,12 +176,47 @@ describe('a replay', () => {
       'aborted',
     ])
     const alone = replay(entries.map(({ entry }) => entry))
-    expect(alone.entries.slice(-3).map(({ state }) => state)).toEqual([
-      'thinking.calling',
-      'aborted',
-      'aborted',
-    ])
-    expect(alone.ending).toMatchObject({ status: 'aborted', reason: 'cancelled' })
+    expect(alone.entries.map(({ state }) => state)).toEqual(entries.map(({ state }) => state))
+    expect(alone.ending).toMatchObject({ status: 'aborted', reason: 'cancelled', steps: 1 })
+  })
+
+  it.each<[string, Partial<Limits>, readonly ScriptedStep[]]>([
+    ['before it was asked', {}, [tooLong]],
+    ['when the time was over', { time: { abort: 1000 } }, [tooLong]],
+    ['when it had to conclude', { time: { conclude: 1000, abort: 60_000 } }, [tooLong, 'closing']],
+    ['before its closing call', { steps: 1, time: { abort: 1000 } }, [{ calls: [{ name: 'no' }] }, tooLong]],
+  ])('tells of room that was made after the model found it too long, %s', async (_when, limits, script) => {
+    vi.useFakeTimers()
+    const compacting = Promise.withResolvers<void>()
+    const memory: Memory = {
+      view: (transcript) => transcript,
+      compact: (_transcript, _state, { signal }) => {
+        compacting.resolve()
+        return new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason))
+        })
+      },
+    }
+    const journal = memoryJournal()
+    const agent = createAgent({ model: scriptedModel(script), memory, journal, limits })
+    const stop = new AbortController()
+    const running = agent.run('go', { runId: 'r', signal: stop.signal })
+    await compacting.promise
+    if (limits.time === undefined) stop.abort()
+    else await vi.advanceTimersByTimeAsync(1000)
+    const outcome = await running
+    const entries = await entriesOf(journal)
+    const told = [replay(entries), await createAgent({ model: scriptedModel([]), journal }).replay('r')]
+    for (const { ending } of told) {
+      expect(ending?.status).toBe(outcome.status)
+      expect(ending).toMatchObject(
+        outcome.status === 'aborted' ? { reason: outcome.reason } : { output: 'closing' },
+      )
+      expect(ending?.steps).toBe(outcome.steps)
+      expect(ending?.transcript).toEqual(outcome.transcript)
+    }
+    // Wherever its process died, what is left can be told.
+    for (let length = 1; length <= entries.length; length++) replay(entries.slice(0, length))
   })
 
   it('says what is wrong with what is no journal', async () => {

@@ -57,11 +57,13 @@ describe('an agent that works otherwise than the one that recorded a run', () =>
     expect(error).toMatchObject({
       code: 'journal_mismatch',
       position: 4,
-      recorded: 'compact.1',
+      recorded: 'the beginning of compact.1',
       asked: ['model.2.1'],
       changed: ['instructions'],
     })
-    expect(error.message).toContain('tells of compact.1 at position 4, where this agent asks for model.2.1')
+    expect(error.message).toContain(
+      'tells of the beginning of compact.1 at position 4, where this agent asks for model.2.1',
+    )
     expect(error.message).toContain('changed since: instructions')
     expect(error.message).toContain('migrate: true')
   })
@@ -378,6 +380,50 @@ describe('a tool call in doubt', () => {
     const again = bookingAgent(await journalOf(begun))
     expect(expectDone(await again.agent.resume('r')).transcript[2]?.content).toContain('Error (in_doubt)')
     expect(again.runs).toEqual([])
+  })
+
+  it('is let run once more by each decision once: it is another doubt once it has begun again', async () => {
+    const journal = await diedBooking()
+    const first = await bookingAgent(journal).agent.resume('r', { inDoubt: 'ask' })
+    const tokenOf = (outcome: Outcome) =>
+      outcome.status === 'waiting' ? outcome.approvals[0]?.token : undefined
+    const bare = { ...approval, inDoubt: true } as const
+    const decision = { ...bare, token: tokenOf(first) }
+    await bookingAgent(journal).agent.resume('r', { decisions: [decision] })
+    // The process died once more while the call ran, and the word is delivered again.
+    const kept = upTo(await entriesOf(journal), ({ type }) => type === 'intent')
+    expect(kept.filter(({ type }) => type === 'intent')).toHaveLength(2)
+    const again = await journalOf(kept)
+    const { agent, runs } = bookingAgent(again)
+    for (const repeated of [decision, bare]) {
+      const refused = await rejectionOf(agent.resume('r', { decisions: [repeated] }))
+      expect(refused).toMatchObject({ code: 'approval_mismatch' })
+    }
+    // Nothing was taken from whoever is at work on it.
+    expect(await entriesOf(again)).toEqual(kept)
+    const second = tokenOf(await agent.resume('r', { inDoubt: 'ask' }))
+    expect(second).not.toBe(decision.token)
+    expectDone(await agent.resume('r', { decisions: [{ ...bare, token: second }] }))
+    expect(runs).toHaveLength(1)
+  })
+
+  it('has no part in a run that has ended: a decision that comes too late writes nothing', async () => {
+    const journal = await diedBooking()
+    const { agent } = bookingAgent(journal)
+    const decision = { ...approval, inDoubt: true } as const
+    expectDone(await agent.resume('r', { decisions: [decision] }))
+    const ended = await entriesOf(journal)
+    const readOnly = bookingAgent({
+      ...journal,
+      append: () => {
+        throw new Error('read-only')
+      },
+    })
+    for (const again of [approval, decision]) {
+      expectDone(await agent.resume('r', { decisions: [again] }))
+      expectDone(await readOnly.agent.resume('r', { decisions: [again] }))
+    }
+    expect(await entriesOf(journal)).toEqual(ended)
   })
 
   it('is decided by a decision on a call that asks for the same', async () => {

@@ -100,6 +100,14 @@ describe('the limit of time', () => {
     expect(outcome.stoppedBy).toMatchObject({ limit: 'time', evidence: 'the run had taken 9000 ms' })
   })
 
+  it('holds where the clock is put back meanwhile', async () => {
+    const running = createAgent({ model: scriptedModel([HANG]), limits: { time: { abort: 500 } } }).run('go')
+    await vi.advanceTimersByTimeAsync(100)
+    vi.setSystemTime(Date.now() - 3_600_000)
+    await vi.advanceTimersByTimeAsync(400)
+    expect(expectAborted(await running).stoppedBy).toMatchObject({ limit: 'time', max: 500 })
+  })
+
   it('can be set to abort only', async () => {
     const running = createAgent({ model: scriptedModel([HANG]), limits: { time: { abort: 500 } } }).run('go')
     await vi.advanceTimersByTimeAsync(500)
