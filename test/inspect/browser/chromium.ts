@@ -84,6 +84,7 @@ function inBrowser(): InBrowser {
       void dialog.dismiss()
     })
     cleanUps.push(async () => {
+      await opened.screenshot({ path: pictureOf(expect.getState().currentTestName ?? '', cleanUps.length) })
       await context.close()
       expect(complaints, 'what the page complained of').toEqual([])
     })
@@ -122,6 +123,12 @@ function inBrowser(): InBrowser {
       return page(inspector.url, options)
     },
   }
+}
+
+/** Where a picture is kept of how a page stood at the end of a test; people look at it, not git. */
+function pictureOf(test: string, position: number): string {
+  const name = test.replace(/[^\p{L}\d]+/gu, '-').slice(0, 120)
+  return `artefacts/${name}-${position}.png`
 }
 
 /** What axe finds wrong with a page, in words. */

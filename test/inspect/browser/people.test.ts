@@ -20,6 +20,8 @@ describeInBrowser('a person in the page', ({ open }) => {
     await page.getByRole('heading', { name: 'A call waits for your decision' }).waitFor()
     await page.locator('.approval').getByText('"seat": "12A"').waitFor()
     expect(booked).toEqual([])
+    await page.keyboard.press('Home')
+    await page.getByRole('link', { name: 'A call waits for your decision' }).click()
     await page.getByRole('button', { name: 'Approve' }).click()
     await page.getByText('state: done').waitFor()
     expect(booked).toEqual([{ seat: '12A' }])
