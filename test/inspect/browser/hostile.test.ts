@@ -70,6 +70,7 @@ describeInBrowser('hostile text in the page', ({ open, mount, page: visit }) => 
         await page.locator('.row-tool', { hasText: 'failing' }).click()
       }
       await page.getByRole('tab', { name: 'Transcript' }).click()
+      await page.getByRole('log').locator('.message').first().waitFor()
       const said = await page.getByRole('log').textContent()
       expect(said).toContain(markup)
       expect(said).toContain('pay \\u202e001\\u202c now')

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { createAgent, memoryJournal } from '../../../src/index.ts'
 import { scriptedModel } from '../../../src/testing/index.ts'
@@ -27,7 +28,7 @@ describeInBrowser('the page', ({ open }) => {
     await page.getByRole('link', { name: 'Where to?' }).click()
     await page.getByText('state: done').waitFor()
     for (const tab of tabs.wide) {
-      await page.locator(`#tab-${tab}`).click()
+      await choose(page, tab)
       expect(await barriersOf(page), tab).toEqual([])
     }
     await page.locator('#tab-timeline').click()
@@ -49,7 +50,7 @@ describeInBrowser('the page', ({ open }) => {
     await page.getByRole('link', { name: 'Book it.' }).click()
     await page.locator('.approval').waitFor()
     for (const tab of [...tabs.narrow, ...tabs.wide]) {
-      await page.locator(`#tab-${tab}`).click()
+      await choose(page, tab)
       expect(await widths(), tab).toEqual([390, 390])
     }
     expect(await barriersOf(page)).toEqual([])
@@ -83,6 +84,7 @@ describeInBrowser('the page', ({ open }) => {
     const background = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
     const light = await background()
     await page.getByLabel('Colours').selectOption('dark')
+    await page.locator('html[data-theme=dark]').waitFor()
     const dark = await background()
     expect(dark).not.toBe(light)
     await page.reload()
@@ -99,6 +101,11 @@ describeInBrowser('the page', ({ open }) => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
   })
 })
+
+async function choose(page: Page, tab: string): Promise<void> {
+  await page.locator(`#tab-${tab}`).click()
+  await page.locator(`.view-${tab}`).waitFor()
+}
 
 /** Runs in the page: whether an element of the chart stands within its box. */
 function isInSight(selector: string): string {

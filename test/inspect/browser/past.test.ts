@@ -30,14 +30,15 @@ describeInBrowser('a stored run in the page', ({ open }) => {
   it('is looked at in the past: state, transcript and limits are what they were', async () => {
     const page = await open({ journal: await storedRun(), hash: '#/run/past' })
     await page.locator('.row-tool', { hasText: 'Porto' }).click()
-    expect(page.url()).toMatch(/#\/run\/past\/\d+$/)
-    expect(await page.locator('.chart-state').textContent()).toBe('state: executingTools')
     const details = page.getByRole('region', { name: 'Details' })
     await details.getByText('There is much to say of Porto.').waitFor()
+    expect(page.url()).toMatch(/#\/run\/past\/\d+$/)
+    expect(await page.locator('.chart-state').textContent()).toBe('state: executingTools')
     await page.getByRole('tab', { name: 'Limits' }).click()
     const steps = page.getByRole('meter', { name: 'steps' })
     expect(await steps.getAttribute('aria-valuetext')).toBe('1 of 8')
     await page.getByRole('tab', { name: 'Transcript' }).click()
+    await page.getByRole('log').locator('.message').first().waitFor()
     expect(await page.getByRole('log').locator('.message').count()).toBe(2)
     await page.getByRole('button', { name: 'Newest' }).click()
     await page.getByText('state: done').waitFor()
@@ -50,11 +51,15 @@ describeInBrowser('a stored run in the page', ({ open }) => {
     await page.getByText('state: done').waitFor()
     await page.keyboard.press('Home')
     await page.getByText('state: thinking.calling').waitFor()
+    const slider = page.getByRole('slider', { name: 'Position in the run' })
+    const last = await slider.getAttribute('max')
     const visited = new Set<string | null>()
-    for (let i = 0; i < 40; i += 1) {
+    for (let at = await slider.inputValue(); at !== last; at = await slider.inputValue()) {
       visited.add(await page.locator('.chart-state').textContent())
       await page.keyboard.press('ArrowRight')
+      await expect.poll(() => slider.inputValue()).not.toBe(at)
     }
+    visited.add(await page.locator('.chart-state').textContent())
     expect([...visited]).toEqual([
       'state: thinking.calling',
       'state: parsing',
@@ -62,7 +67,6 @@ describeInBrowser('a stored run in the page', ({ open }) => {
       'state: observing.recording',
       'state: done',
     ])
-    const slider = page.getByRole('slider', { name: 'Position in the run' })
     await slider.fill('0')
     await page.getByText('event 0 of').waitFor()
     expect(await page.locator('.chart-svg .state.active').getAttribute('id')).toBe('state_thinking_calling')
@@ -74,6 +78,8 @@ describeInBrowser('a stored run in the page', ({ open }) => {
     const journal = await storedRun()
     const first = await open({ journal, hash: '#/run/past' })
     await first.locator('.row-tool', { hasText: 'Faro' }).click()
+    const details = first.getByRole('region', { name: 'Details' })
+    await details.getByText('There is much to say of Faro.').waitFor()
     const { hash } = new URL(first.url())
     const where = await first.locator('.where').textContent()
     const second = await open({ journal, hash })

@@ -1,5 +1,5 @@
 import { h, type JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { keepLanguage, keepTheme, preferredLanguage, preferredTheme, type Theme } from '../preferences.ts'
 import type { Inspector } from '../wire/inspector.ts'
 import { type Language, languages } from '../words/texts.ts'
@@ -20,11 +20,11 @@ export function App({ inspector }: { inspector: Inspector }): JSX.Element {
   useInspector(inspector)
   useEffect(() => inspector.start(runId), [inspector])
   useEffect(() => inspector.show(runId), [inspector, runId])
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.documentElement.dataset.theme = theme
     keepTheme(theme)
   }, [theme])
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.documentElement.lang = language === 'zh' ? 'zh-CN' : 'en'
     document.title = languages[language].title
     keepLanguage(language)
