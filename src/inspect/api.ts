@@ -73,12 +73,14 @@ export class Api {
     const { agents, instance } = this.#hub
     const [only, ...others] = agents
     const name = others.length === 0 ? only?.options.name : undefined
+    const contextWindow = others.length === 0 ? only?.options.model.contextWindow : undefined
     return {
       version: VERSION,
       instance,
       ...(name === undefined ? {} : { agent: name }),
       canAct: this.#mayAct && agents.length > 0,
       isKept: this.#hub.journals.length > 0,
+      ...(contextWindow === undefined ? {} : { contextWindow }),
     }
   }
 

@@ -20,7 +20,7 @@ export interface HubOptions {
 /** Which runs to list. */
 export interface RowQuery {
   readonly status?: RunStatus | undefined
-  /** Only runs whose question, id or agent holds this, whatever the case. */
+  /** Only runs whose question, id, agent or reason holds this, whatever the case. */
   readonly search?: string | undefined
   readonly limit: number
   /** The last one of the page before. */
@@ -316,8 +316,8 @@ function isKept(live: LiveRun): boolean {
   return live.agent.options.journal !== undefined && live.row(true).reason !== 'journal_error'
 }
 
-function matches({ question, runId, agent }: RunRow, wanted: string): boolean {
-  return [question, runId, agent].some((text) => text?.toLowerCase().includes(wanted) === true)
+function matches({ question, runId, agent, reason }: RunRow, wanted: string): boolean {
+  return [question, runId, agent, reason].some((text) => text?.toLowerCase().includes(wanted) === true)
 }
 
 /** Where the next page begins, as text. */

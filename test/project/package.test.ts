@@ -146,6 +146,33 @@ describe('the packed package', () => {
     expect(loaded).not.toContainEqual(expect.stringContaining('/dist/inspect/'))
   })
 
+  it('has the page of the inspector, with all that it loads', { timeout: CHILD_TIMEOUT_MS }, async () => {
+    const found = await printedBy(`
+      const { memoryJournal } = await import('loopchart')
+      const { inspectHandler } = await import('loopchart/inspect')
+      const { fetch } = inspectHandler({ journal: memoryJournal() })
+      const seen = {}
+      const get = async (path) => {
+        if (path in seen) return
+        const answer = await fetch(new Request(new URL(path, 'http://localhost/')))
+        seen[path] = answer.status
+        const text = await answer.text()
+        const loads = /(?:src|href)="([^"#:]+)"|(?:^|;|})import[^'"]*from ?['"]([^'"]+)['"]/gm
+        for (const [, inMarkup, inModule] of text.matchAll(loads)) {
+          const bare = { preact: '/page/preact/preact.mjs', 'preact/hooks': '/page/preact/hooks.mjs' }[inModule]
+          await get(new URL(bare ?? inMarkup ?? inModule, 'http://localhost' + path).pathname)
+        }
+      }
+      await get('/')
+      console.log(JSON.stringify(seen))
+    `)
+    expect(Object.entries(found as object).filter(([, status]) => status !== 200)).toEqual([])
+    for (const path of ['/page/main.js', '/page/style/base.css', '/page/run/runHistory.js', '/edgeKey.js'])
+      expect(found).toHaveProperty([path])
+    for (const path of ['/page/preact/preact.mjs', '/page/preact/hooks.mjs'])
+      expect(found).toHaveProperty([path])
+  })
+
   it('needs no database client until a store connects by itself', { timeout: CHILD_TIMEOUT_MS }, async () => {
     const failure = await printedBy(`
       const { postgresStore } = await import('loopchart/postgres')

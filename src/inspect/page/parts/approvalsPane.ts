@@ -7,6 +7,7 @@ import { decide } from '../wire/api.ts'
 import type { Inspector, OpenRun } from '../wire/inspector.ts'
 import { messageOf } from '../words/messageOf.ts'
 import { indented, printable, printableLine } from '../words/printable.ts'
+import { hashOf } from '../words/route.ts'
 import { useTexts } from './context.ts'
 import { TextBlock } from './textBlock.ts'
 
@@ -15,13 +16,21 @@ interface ApprovalsPaneProps {
   readonly run: OpenRun
   /** The newest one. */
   readonly view: RunView
+  readonly isPast: boolean
 }
 
-/** What a person has to decide, and the means to do so. */
-export function ApprovalsPane({ inspector, run, view }: ApprovalsPaneProps): JSX.Element | null {
+/** What a person has to decide, and the means to do so. Whoever looks at the past is only told that there is something. */
+export function ApprovalsPane({ inspector, run, view, isPast }: ApprovalsPaneProps): JSX.Element | null {
   const texts = useTexts()
   const approvals = pendingOf(run, view)
   if (approvals.length === 0) return null
+  if (isPast) {
+    return h(
+      'p',
+      { class: 'approvals' },
+      h('a', { href: hashOf({ runId: run.runId }) }, texts.approvals.heading(approvals.length)),
+    )
+  }
   const canAct = inspector.about?.canAct === true
   return h(
     'section',

@@ -144,6 +144,15 @@ function ModelDetails({ runId, call }: { runId: string; call: ModelCall }): JSX.
     'div',
     null,
     h(Facts, { facts }),
+    request === undefined
+      ? h('p', { class: 'muted' }, details.noRequest)
+      : h(Disclosure, {
+          summary:
+            call.abridgedAt === undefined
+              ? `${details.request}: ${details.messages(request.messages.length)}, ${details.tools(request.tools.length)}`
+              : details.request,
+          content: () => h(RequestText, { runId, call }),
+        }),
     h(
       'h4',
       null,
@@ -160,15 +169,6 @@ function ModelDetails({ runId, call }: { runId: string; call: ModelCall }): JSX.
         h(TextBlock, { text: indented(called.arguments) }),
       ),
     ),
-    request === undefined
-      ? h('p', { class: 'muted' }, details.noRequest)
-      : h(Disclosure, {
-          summary:
-            call.abridgedAt === undefined
-              ? `${details.request}: ${details.messages(request.messages.length)}, ${details.tools(request.tools.length)}`
-              : details.request,
-          content: () => h(RequestText, { runId, call }),
-        }),
   )
 }
 

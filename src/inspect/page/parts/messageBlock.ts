@@ -13,7 +13,7 @@ export function MessageBlock({ message, position }: { message: Message; position
     'article',
     { class: `message message-${message.role}` },
     h(
-      'h4',
+      'h3',
       null,
       position !== undefined && h('span', { class: 'muted' }, position),
       transcript.role[message.role],

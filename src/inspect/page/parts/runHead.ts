@@ -35,7 +35,9 @@ export function RunHead({ inspector, run, view, elapsed }: RunHeadProps): JSX.El
   const reason = view.outcome?.status === 'aborted' ? view.outcome.reason : row?.reason
   const tokens = view.usage === undefined ? row?.tokens : view.usage.inputTokens + view.usage.outputTokens
   const cost = view.cost ?? row?.cost
-  const canResume = canAct && about.isKept && !isLive && (status === 'running' || status === 'waiting')
+  // A run that waits goes on with a decision; these have lost their process.
+  const isLeft = !isLive && (status === 'running' || reason === 'interrupted')
+  const canResume = canAct && about.isKept && isLeft
   const forkOf = row?.forkOf
   const tryResume = async (): Promise<void> => {
     setProblem(undefined)
@@ -51,6 +53,7 @@ export function RunHead({ inspector, run, view, elapsed }: RunHeadProps): JSX.El
       { class: 'run-line' },
       status !== undefined && h(StatusBadge, { status, reason }),
       isLive && h('span', { class: 'live' }, texts.runs.live),
+      h('code', { class: 'run-id', title: runId }, printable(runId)),
       h(
         'span',
         { class: 'facts' },
@@ -61,7 +64,6 @@ export function RunHead({ inspector, run, view, elapsed }: RunHeadProps): JSX.El
           duration(elapsed),
         ].join(' · '),
       ),
-      h('code', { class: 'run-id', title: runId }, printable(runId)),
       forkOf !== undefined &&
         h(
           'a',

@@ -83,7 +83,7 @@ export function RunPane({ inspector, run, at }: RunPaneProps): JSX.Element {
       h(
         'section',
         { class: 'views' },
-        h(ApprovalsPane, { inspector, run, view: newest }),
+        h(ApprovalsPane, { inspector, run, view: newest, isPast }),
         h(Tabs, { shown, tab, onTab: setChosen }),
         h(
           'div',

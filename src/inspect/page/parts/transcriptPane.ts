@@ -45,7 +45,7 @@ export function TranscriptPane({ view, isPast }: { view: RunView; isPast: boolea
         'article',
         { key: 'streamed', class: 'message message-assistant' },
         h(
-          'h4',
+          'h3',
           null,
           texts.transcript.role.assistant,
           h('span', { class: 'streaming' }, texts.details.streaming),
@@ -56,7 +56,7 @@ export function TranscriptPane({ view, isPast }: { view: RunView; isPast: boolea
       h(
         'article',
         { key: `unread ${i}`, class: 'message message-user message-unread' },
-        h('h4', null, texts.transcript.role.user, h('span', { class: 'muted' }, texts.transcript.unread)),
+        h('h3', null, texts.transcript.role.user, h('span', { class: 'muted' }, texts.transcript.unread)),
         h(TextBlock, { text: userText(message) }),
       ),
     ),

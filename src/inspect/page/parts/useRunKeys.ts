@@ -48,7 +48,6 @@ export function isForField({ target, key }: KeyboardEvent): boolean {
   if (document.querySelector('dialog[open]') !== null) return true
   if (!(target instanceof Element)) return false
   if (target.closest('textarea, select, input:not([type=range])') !== null) return true
-  return key.startsWith('Arrow') || key === 'Home' || key === 'End'
-    ? target.closest('input, [role=tablist]') !== null
-    : false
+  if (key.startsWith('Arrow')) return target.closest('input, [role=tablist]') !== null
+  return (key === 'Home' || key === 'End') && target.closest('input') !== null
 }

@@ -4,6 +4,9 @@ import { ApiError, readAbout, readChart, readEvents, readRun, readRuns } from '.
 import { type RunFilter, RunList } from './runList.ts'
 import { type Connection, Stream } from './stream.ts'
 
+/** Rows that fill the list: as long as there are fewer, it is read on. */
+const ENOUGH_ROWS = 30
+
 /** The run that is looked at. */
 export interface OpenRun {
   readonly runId: string
@@ -128,11 +131,16 @@ export class Inspector {
     const { list } = this
     this.isListLoading = true
     try {
-      const { runs, next } = await readRuns(list.filter, before)
-      if (list !== this.list) return
-      list.add(runs)
-      // A list of which more is known than its first page goes on where it went on before.
-      if (before !== undefined || list.rows.length <= runs.length) this.nextRuns = next
+      for (let from = before; ; from = this.nextRuns) {
+        const { runs, next } = await readRuns(list.filter, from)
+        if (list !== this.list) return
+        list.add(runs)
+        // A list of which more is known than its first page goes on where it went on before.
+        if (from !== undefined || list.rows.length <= runs.length) this.nextRuns = next
+        // A page of a search may be empty though what is searched for comes later.
+        if (this.nextRuns === undefined || list.rows.length >= ENOUGH_ROWS) return
+        this.#changed()
+      }
     } catch {
       // The stream will say hello again, and the list is read then.
     } finally {
