@@ -8,6 +8,7 @@ import { cancelledAnswer, failedAnswer } from '../machines/reducers.ts'
 import { eventOf } from './eventOf.ts'
 import type { EffectReport, EventBody } from './events.ts'
 import type { Progress } from './fold.ts'
+import { newWarnings } from './newWarnings.ts'
 import { type AgentSnapshot, type Effect, stateOf } from './pureMachine.ts'
 import { takenEdge } from './takenEdge.ts'
 
@@ -128,8 +129,8 @@ export class Narrator {
     const messages = context.transcript.toArray(before.context.transcript.length)
     if (messages.length > 0) this.#tell({ type: 'messages.appended', messages })
     this.#tellGauges(after)
-    if (warnings !== before.context.warnings) {
-      for (const warning of warnings) this.#tell({ type: 'limit.warned', warning })
+    for (const warning of newWarnings(before.context.warnings, warnings)) {
+      this.#tell({ type: 'limit.warned', warning })
     }
     if (verdict !== undefined && verdict !== before.context.verdict) {
       this.#tell({ type: 'limit.reached', verdict })

@@ -6,6 +6,7 @@ import type { Ending } from '../machines/outcome.ts'
 import type { Message } from '../messages/types.ts'
 import { JournalFold } from './journalFold.ts'
 import { ledMachine, type Reading } from './ledMachine.ts'
+import { newWarnings } from './newWarnings.ts'
 import { PureMachine, stateOf } from './pureMachine.ts'
 import { takenEdge } from './takenEdge.ts'
 
@@ -97,7 +98,7 @@ class Replaying {
       state: stateOf(after),
       transitions: taken.map((edge) => takenEdge(edge, before)),
       messages: transcript.toArray(before?.context.transcript.length),
-      warnings: warnings === before?.context.warnings ? [] : warnings,
+      warnings: newWarnings(before?.context.warnings, warnings),
       ...(verdict === undefined || verdict === before?.context.verdict ? {} : { verdict }),
     }
   }
