@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { createRequire, stripTypeScriptTypes } from 'node:module'
 
 /** A file of the inspector's page, ready to be served. */
@@ -35,7 +35,8 @@ const packages: Readonly<Record<string, string>> = {
 /** Every file that there is to serve, by the path under which it is served. No other path leads to a file. */
 const files: ReadonlyMap<string, URL> = knownFiles()
 
-const kept = new Map<string, Promise<Asset>>()
+/** Files that were read, each as it was when it was changed last. */
+const kept = new Map<string, { readonly changedAt: number; readonly asset: Promise<Asset> }>()
 
 /**
  * A file of the inspector's page by its path below the place where the inspector is mounted: `''` or `index.html` for the
@@ -47,11 +48,12 @@ export async function asset(path: string): Promise<Asset | undefined> {
   const name = path === '' ? 'index.html' : path
   const file = files.get(name)
   if (file === undefined) return undefined
-  const known = kept.get(name)
-  if (known !== undefined) return known
-  const read = readAsset(file)
   // Whoever changes the page wants to see it after a reload.
-  if (!fromSources) kept.set(name, read)
+  const changedAt = fromSources ? (await stat(file)).mtimeMs : 0
+  const known = kept.get(name)
+  if (known?.changedAt === changedAt) return known.asset
+  const read = readAsset(file)
+  kept.set(name, { changedAt, asset: read })
   return read
 }
 
