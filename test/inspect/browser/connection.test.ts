@@ -49,6 +49,19 @@ describeInBrowser('the page and its server', ({ mount, page, after }) => {
     await tab.getByRole('region', { name: 'Details' }).getByText('Faro it is.').waitFor()
   })
 
+  it('go on where the page could not keep up: it says so, and reads what it has missed', async () => {
+    const agent = createAgent({ model: scriptedModel(['All of it.']), journal: memoryJournal() })
+    const mounted = await mount({ agent })
+    await agent.run('Too fast.', { runId: 'r' })
+    const tab = await page('about:blank', { expected: broken })
+    const messages = [{ type: 'hello', instance: 'i' }, { type: 'behind' }]
+    const body = messages.map((message) => `data: ${JSON.stringify(message)}\n\n`).join('')
+    await tab.route('**/api/stream*', (route) => route.fulfill({ contentType: 'text/event-stream', body }))
+    await tab.goto(`${mounted.url}#/run/r`)
+    await tab.getByText('Some events were left out while the page could not keep up').waitFor()
+    await tab.getByRole('region', { name: 'Details' }).getByText('All of it.').waitFor()
+  })
+
   it('tell a person to open the new address where the old one does not let in any more', async () => {
     const agent = createAgent({ model: scriptedModel([]) })
     const first = await inspect({ agent })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createAgent, memoryJournal } from '../../../src/index.ts'
+import { createAgent, type Journal, JournalError, memoryJournal } from '../../../src/index.ts'
 import { scriptedModel } from '../../../src/testing/index.ts'
 import { asks, lookUp } from './agents.ts'
 import { describeInBrowser } from './chromium.ts'
@@ -95,6 +95,35 @@ describeInBrowser('a stored run in the page', ({ open }) => {
     await page.locator('.details .json', { hasText: '"toolChoice": "auto"' }).waitFor()
     await page.getByRole('tab', { name: 'Memory' }).click()
     await page.getByText('4 shown, 0 shortened, 0 left out').waitFor()
+  })
+
+  it('whose requests are long is shown what was in them, too', async () => {
+    const model = scriptedModel([asks(['look_up', { what: 'Faro' }]), 'Read.'])
+    const agent = createAgent({ model, tools: [lookUp] })
+    const page = await open({ agent })
+    await agent.run(`Read this. ${'Word by word. '.repeat(10_000)}`, { runId: 'wordy' })
+    await page.getByRole('link', { name: 'Read this.' }).click()
+    await page.getByRole('tab', { name: 'Memory' }).click()
+    await page.getByText('3 shown, 0 shortened, 0 left out').waitFor()
+  })
+
+  it('that cannot be read says why, and the others can be read', async () => {
+    const stored = await storedRun()
+    const broken = createAgent({ model: scriptedModel(['Yes.']), journal: stored })
+    await broken.run('Is it whole?', { runId: 'broken' })
+    const journal: Journal = {
+      ...stored,
+      list: (query) => stored.list(query),
+      load(runId) {
+        if (runId === 'broken') throw new JournalError('Entry 1 is no JSON.', { runId, position: 1 })
+        return stored.load(runId)
+      },
+    }
+    const page = await open({ journal, expected: /422/ })
+    await page.getByRole('link', { name: 'Entry 1 is no JSON.' }).click()
+    await page.getByRole('alert').getByText('This run cannot be read: Entry 1 is no JSON.').waitFor()
+    await page.getByRole('link', { name: 'Where shall I go?' }).click()
+    await page.getByText('state: done').waitFor()
   })
 
   it('that is not there is said not to be', async () => {

@@ -60,7 +60,7 @@ export function RunPane({ inspector, run, at }: RunPaneProps): JSX.Element {
       h(
         'p',
         { class: 'empty problem', role: 'alert' },
-        error.status === 404 ? texts.run.gone : printable(error.message),
+        error.status === 404 ? texts.run.gone : `${texts.run.problem} ${printable(error.message)}`,
       ),
     )
   }
