@@ -1,10 +1,17 @@
 import type { JournalEntry } from '../journal/entry.ts'
 import type { AgentMachine } from '../machines/agentMachine.ts'
+import type { AgentContext } from '../machines/context.ts'
+import { isContextTooLong } from '../machines/guards.ts'
 
 /** The guards that ask something of the agent: its memory, its limits. A journal tells which way was taken. */
 const ledGuards = ['contextOverBudget', 'contextTooLong', 'limitAborts', 'limitConcludes'] as const
 
 type LedGuard = (typeof ledGuards)[number]
+
+type Guard = (
+  args: { readonly context: AgentContext },
+  params: { readonly error: unknown } | undefined,
+) => boolean
 
 /** What came next in a run, as far as the guards have to know. `untold`: it went on, and the journal does not tell where. */
 type Next = 'compact' | 'closing' | 'aborted' | 'other' | 'untold'
@@ -34,13 +41,14 @@ export function ledMachine(
 ): AgentMachine {
   const { guards } = machine.implementations
   const led = ledGuards.map((name) => {
-    const own = guards[name] as (...args: unknown[]) => boolean
-    const guard = (...args: unknown[]): boolean => {
+    const own = guards[name] as Guard
+    const guard: Guard = (args, params) => {
       const next = nextOf(entries, reading.position)
-      if (next === undefined) return own(...args)
-      // What was recorded later did not come after an abort.
-      if (next === 'untold') return name !== 'limitAborts' && own(...args)
-      return next === passed[name]
+      if (next === undefined) return own(args, params)
+      if (next !== 'untold') return next === passed[name]
+      // What was recorded later did not come after an abort: no limit aborted, and room was made where there was none.
+      if (name === 'contextTooLong') return isContextTooLong(args.context, params?.error)
+      return name !== 'limitAborts' && own(args, params)
     }
     return [name, guard]
   })

@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
+import { describeError } from '../../src/errors.ts'
 import {
   type AgentEvent,
   type CustomLimit,
   createAgent,
   defineTool,
+  type JournalEntry,
   type Limits,
   type Memory,
   ModelError,
@@ -13,6 +15,8 @@ import {
   turns,
 } from '../../src/index.ts'
 import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
+import { journalOf } from '../support/journals.ts'
+import { expectAborted } from '../support/outcome.ts'
 import { script } from '../support/script.ts'
 import { countingAdd, throwing } from '../support/tools.ts'
 import { entriesOf, recordedRun, untouchable } from './support.ts'
@@ -217,6 +221,21 @@ describe('a replay', () => {
     }
     // Wherever its process died, what is left can be told.
     for (let length = 1; length <= entries.length; length++) replay(entries.slice(0, length))
+  })
+
+  it('tells of a run whose process died before it made room, and that was stopped after', async () => {
+    const failed: JournalEntry = {
+      type: 'event',
+      at: 2,
+      event: { type: 'failed', place: 'model.1.1', error: describeError(tooLong) },
+    }
+    const started: JournalEntry = { type: 'started', version: 1, at: 1, input: { messages: 'go' } }
+    const journal = await journalOf([started, failed])
+    const memory: Memory = { view: (transcript) => transcript, compact: async () => ({ state: {} }) }
+    const agent = createAgent({ model: untouchable(), memory, journal })
+    const stopped = expectAborted(await agent.resume('r', { signal: AbortSignal.abort() }))
+    const { ending } = replay(await entriesOf(journal))
+    expect(ending).toMatchObject({ status: 'aborted', reason: 'cancelled', steps: stopped.steps })
   })
 
   it('says what is wrong with what is no journal', async () => {
