@@ -57,7 +57,7 @@ describeInBrowser('a stored run in the page', ({ open }) => {
     for (let at = await slider.inputValue(); at !== last; at = await slider.inputValue()) {
       visited.add(await page.locator('.chart-state').textContent())
       await page.keyboard.press('ArrowRight')
-      await expect.poll(() => slider.inputValue()).not.toBe(at)
+      await expect.poll(() => slider.inputValue(), { timeout: 15_000 }).not.toBe(at)
     }
     visited.add(await page.locator('.chart-state').textContent())
     expect([...visited]).toEqual([
@@ -67,6 +67,13 @@ describeInBrowser('a stored run in the page', ({ open }) => {
       'state: observing.recording',
       'state: done',
     ])
+    await page.keyboard.press('Home')
+    // Faster than the page is drawn, as a key does that is held down.
+    await page.evaluate(`
+      for (const key of Array(5).fill('ArrowRight'))
+        document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))
+    `)
+    await page.getByText('event 7 of').waitFor()
     await slider.fill('0')
     await page.getByText('event 0 of').waitFor()
     expect(await page.locator('.chart-svg .state.active').getAttribute('id')).toBe('state_thinking_calling')

@@ -1,5 +1,5 @@
 import { h, type JSX } from 'preact'
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
+import { useCallback, useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { keepLanguage, keepTheme, preferredLanguage, preferredTheme, type Theme } from '../preferences.ts'
 import type { Inspector } from '../wire/inspector.ts'
 import { type Language, languages } from '../words/texts.ts'
@@ -12,11 +12,11 @@ import { RunsPane } from './runsPane.ts'
 import { useRunKeys } from './useRunKeys.ts'
 
 export function App({ inspector }: { inspector: Inspector }): JSX.Element {
-  const route = useRoute()
-  const { runId, at } = route
+  const { runId, at } = useRoute()
   const [language, setLanguage] = useState<Language>(preferredLanguage)
   const [theme, setTheme] = useState<Theme>(preferredTheme)
   const [needsHelp, setNeedsHelp] = useState(false)
+  const showHelp = useCallback(() => setNeedsHelp(true), [])
   useInspector(inspector)
   useEffect(() => inspector.start(runId), [inspector])
   useEffect(() => inspector.show(runId), [inspector, runId])
@@ -29,13 +29,13 @@ export function App({ inspector }: { inspector: Inspector }): JSX.Element {
     document.title = languages[language].title
     keepLanguage(language)
   }, [language])
-  useRunKeys(inspector, route, () => setNeedsHelp(true))
+  useRunKeys(inspector, showHelp)
   const header = h(Header, {
     inspector,
     theme,
     onTheme: setTheme,
     onLanguage: () => setLanguage(language === 'zh' ? 'en' : 'zh'),
-    onHelp: () => setNeedsHelp(true),
+    onHelp: showHelp,
   })
   const { open } = inspector
   return h(

@@ -1,14 +1,16 @@
 import { useEffect } from 'preact/hooks'
 import type { Inspector } from '../wire/inspector.ts'
 import { neighbourOf } from '../wire/runList.ts'
-import type { Route } from '../words/route.ts'
+import { routeOf } from '../words/route.ts'
 import { goTo, moveTo } from './navigate.ts'
 
 /** The keys that hold everywhere but where somebody writes. */
-export function useRunKeys(inspector: Inspector, { runId, at }: Route, onHelp: () => void): void {
+export function useRunKeys(inspector: Inspector, onHelp: () => void): void {
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || isForField(event)) return
+      // The address is ahead of what is drawn: a key that is held down comes again before the page is drawn anew.
+      const { runId, at } = routeOf(location.hash)
       const history = inspector.open?.history
       const step = (direction: 1 | -1): void => {
         if (history === undefined || runId === undefined || history.isEmpty) return
@@ -40,7 +42,7 @@ export function useRunKeys(inspector: Inspector, { runId, at }: Route, onHelp: (
     }
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
-  }, [inspector, runId, at, onHelp])
+  }, [inspector, onHelp])
 }
 
 /** Whether a key belongs to what has the focus: a field, a menu, a dialog, or tabs, which have arrow keys of their own. */
