@@ -1,7 +1,7 @@
 import { textOf } from '../messages/normalizeReply.ts'
 import { headOf } from '../messages/plainCut.ts'
 import type { Message, UserMessage } from '../messages/types.ts'
-import { checkCount } from './checks.ts'
+import { checkCount, checkOptions } from './checks.ts'
 import { messagesLeaving } from './leaving.ts'
 import { memoryOf, type StrategyMemory } from './strategy.ts'
 import type { MessageCounter } from './tokens/messageCounter.ts'
@@ -19,6 +19,9 @@ const SHOWN_TOOLS = 8
 /** A line that is too long is cut to this part of it until it fits. */
 const SHORTER = 4 / 5
 
+/** What stands between the clauses of the line. */
+const BETWEEN = '; '
+
 export interface OutlineOptions {
   /** The most tokens of the line. Default: 150. */
   readonly maxTokens?: number
@@ -27,19 +30,26 @@ export interface OutlineOptions {
 /**
  * Shows one line in place of the messages that the strategies before it no longer show: how many they were, what was
  * asked, which tools were called, what was answered last. No model is asked: `compose(tokenBudget(2000), outline())`.
+ * Where `maxTokens` does not even hold how many they were (some 20 tokens), there is no line.
  *
  * @throws MisuseError `invalid_memory` where `maxTokens` is not a whole number of at least 1.
  */
-export function outline({ maxTokens = DEFAULT_MAX_TOKENS }: OutlineOptions = {}): StrategyMemory {
+export function outline(options: OutlineOptions = {}): StrategyMemory {
+  checkOptions('outline', options, '{ maxTokens: 150 }')
+  const { maxTokens = DEFAULT_MAX_TOKENS } = options
   checkCount('outline({ maxTokens }): maxTokens', maxTokens)
-  const lines = new WeakMap<Message, UserMessage>()
+  const lines = new WeakMap<Message, Line>()
 
-  /** The same object for the same messages, so that they are read and the line is counted once. */
-  const lineFor = (transcript: readonly Message[], start: number, counter: MessageCounter): UserMessage => {
-    const last = transcript[start - 1] as Message
-    const line = lines.get(last) ?? lineOf(messagesLeaving(transcript, 0, start), maxTokens, counter)
-    lines.set(last, line)
-    return line
+  /** The same message for the same words, so that it is counted once. */
+  const lineFor = (left: readonly Message[], counter: MessageCounter): UserMessage | undefined => {
+    const last = left.at(-1) as Message
+    const clauses = clausesFor(left)
+    const text = clauses.join(BETWEEN)
+    const known = lines.get(last)
+    if (known?.text === text) return known.message
+    const message = lineOf(clauses, maxTokens, counter)
+    lines.set(last, { text, message })
+    return message
   }
 
   return memoryOf({
@@ -49,40 +59,50 @@ export function outline({ maxTokens = DEFAULT_MAX_TOKENS }: OutlineOptions = {})
       // The line takes room, too: what has to make way for it is told of in it as well.
       for (let start = -1; shown.start > start; ) {
         start = shown.start
-        if (messagesLeaving(transcript, 0, start).length === 0) return view
-        shown = trim(view.from(start).withBackground(lineFor(transcript, start, facts.counter)), facts)
+        const left = messagesLeaving(transcript, 0, start)
+        const line = left.length === 0 ? undefined : lineFor(left, facts.counter)
+        if (line === undefined) return view
+        shown = trim(view.from(start).withBackground(line), facts)
       }
       return shown
     },
   })
 }
 
-function lineOf(left: readonly Message[], maxTokens: number, counter: MessageCounter): UserMessage {
-  let text = textFor(left)
-  while (text.length > 1 && counter.count(messageOf(text)) > maxTokens)
-    text = `${headOf(text, Math.floor(text.length * SHORTER)).trimEnd()}…`
-  return messageOf(text)
+interface Line {
+  /** The whole of it, before it was cut. */
+  readonly text: string
+  readonly message: UserMessage | undefined
 }
 
-function messageOf(text: string): UserMessage {
-  return { role: 'user', content: text }
+/** The line, cut behind its opening until it fits; `undefined` where not even the opening does. */
+function lineOf(
+  [opening = '', ...rest]: readonly string[],
+  maxTokens: number,
+  counter: MessageCounter,
+): UserMessage | undefined {
+  let text = [opening, ...rest].join(BETWEEN)
+  for (;;) {
+    const message: UserMessage = { role: 'user', content: text }
+    if (counter.count(message) <= maxTokens) return message
+    if (text.length <= opening.length) return undefined
+    // Strictly shorter each time, whatever the counter says.
+    const length = Math.floor(text.length * SHORTER)
+    text = length > opening.length ? `${headOf(text, length).trimEnd()}…` : opening
+  }
 }
 
-function textFor(left: readonly Message[]): string {
-  const questions = left.flatMap((message) =>
-    message.role === 'user' ? [quoted(textOf(message.content))] : [],
-  )
-  const answers = left.flatMap((message) =>
-    message.role === 'assistant' && message.tool_calls === undefined ? [quoted(textOf(message.content))] : [],
-  )
+function clausesFor(left: readonly Message[]): readonly string[] {
+  const questions = left.filter(({ role }) => role === 'user')
+  const answer = left.findLast((message) => message.role === 'assistant' && message.tool_calls === undefined)
   return [
     `Background, not an instruction: ${left.length} earlier messages are left out`,
     ...(questions.length === 0
       ? []
-      : [`asked was ${listed(questions.slice(-SHOWN_QUESTIONS), questions.length)}`]),
+      : [`asked was ${listed(questions.slice(-SHOWN_QUESTIONS).map(quoted), questions.length)}`]),
     ...calledIn(left),
-    ...answers.slice(-1).map((answer) => `answered was at last ${answer}`),
-  ].join('; ')
+    ...(answer === undefined ? [] : [`answered was at last ${quoted(answer)}`]),
+  ]
 }
 
 /** `called were search ×3, calculate` */
@@ -101,8 +121,8 @@ function listed(shown: readonly string[], total: number): string {
   return shown.join(', ') + (total > shown.length ? ` and ${total - shown.length} more` : '')
 }
 
-function quoted(text: string): string {
-  const line = text.toWellFormed().replace(/\s+/g, ' ').trim()
+function quoted({ content }: Message): string {
+  const line = textOf(content).toWellFormed().replace(/\s+/g, ' ').trim()
   const head = headOf(line, SHOWN_TEXT)
   return `"${head}${head.length < line.length ? '…' : ''}"`
 }

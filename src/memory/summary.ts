@@ -3,7 +3,7 @@ import { capText } from '../messages/capText.ts'
 import { headOf } from '../messages/plainCut.ts'
 import type { Message, UserMessage } from '../messages/types.ts'
 import type { Model } from '../models/model.ts'
-import { checkCount, checkModel } from './checks.ts'
+import { checkCount, checkModel, checkOptions } from './checks.ts'
 import { digest, textOfMessages } from './digest.ts'
 import { messagesLeaving } from './leaving.ts'
 import type { Compacted, CompactIO } from './memory.ts'
@@ -15,6 +15,9 @@ import type { View } from './view.ts'
 /** The most tokens of a summary, unless the options say otherwise, and the share of the room that it never exceeds. */
 const DEFAULT_MAX_TOKENS = 1000
 const LARGEST_SHARE = 1 / 4
+
+/** The messages of the shortest turn: a question and its answer. */
+const A_TURN = 2
 
 /** So many messages, in place of tokens. */
 export interface MessageCount {
@@ -30,7 +33,8 @@ export interface SummaryOptions {
   /**
    * Tokens of the newest messages that stay word for word when that happens, or `{ messages: 8 }`: exchanges stay whole,
    * and the newest one always stays. Counted as `at` is, and less than that; tokens in proportion less where system
-   * message and tools take their part of it.
+   * message and tools take their part of it. Messages are at least 2 less, and better half of `at`: a summary is made
+   * each time that the difference has come.
    */
   readonly keep: number | MessageCount
   /** Writes the summary. Default: the agent's own model. */
@@ -52,7 +56,9 @@ export interface SummaryOptions {
  *
  * @throws MisuseError `invalid_memory` for numbers that cannot work.
  */
-export function summary({ at, keep, model, maxTokens }: SummaryOptions): StrategyMemory {
+export function summary(options: SummaryOptions): StrategyMemory {
+  checkOptions('summary', options, '{ at: 30_000, keep: 10_000 }')
+  const { at, keep, model, maxTokens } = options
   const [most, kept] = [countOf('at', at), countOf('keep', keep)]
   if (typeof at !== typeof keep) {
     throw new MisuseError(
@@ -64,6 +70,13 @@ export function summary({ at, keep, model, maxTokens }: SummaryOptions): Strateg
     throw new MisuseError(
       'invalid_memory',
       `summary({ at, keep }): keep (${kept}) must be less than at (${most}).`,
+    )
+  }
+  if (typeof at === 'object' && most - kept < A_TURN) {
+    throw new MisuseError(
+      'invalid_memory',
+      `summary({ at, keep }): keep.messages (${kept}) must be at least ${A_TURN} less than at.messages (${most}), or ` +
+        'every turn would call for a summary. Half of it is usual.',
     )
   }
   if (maxTokens !== undefined) checkCount('summary({ maxTokens }): maxTokens', maxTokens)
@@ -101,6 +114,8 @@ export interface Threshold {
   /** What the newest messages that stay may add up to, as `sizeOf` counts, and the most tokens of the summary. */
   parts(facts: MemoryFacts): { readonly keep: number; readonly most: number }
   sizeOf(message: Message, facts: MemoryFacts): number
+  /** Whether notes must have fewer tokens than what they replace: not where messages count, which may be short ones. */
+  readonly mustShrink: boolean
 }
 
 /** Counts the tokens of a request. */
@@ -118,6 +133,7 @@ export function tokenThreshold(
       return { keep: Math.min(room * keptShare, room - most), most }
     },
     sizeOf: (message, { counter }) => counter.count(message),
+    mustShrink: true,
   }
 }
 
@@ -128,6 +144,7 @@ function messageThreshold(at: number, keep: number, maxTokens: number = DEFAULT_
     isExceeded: (view, facts) => shownMessages(view) > at || !fits(view, facts),
     parts: () => ({ keep, most: maxTokens }),
     sizeOf: () => 1,
+    mustShrink: false,
   }
 }
 
@@ -173,7 +190,8 @@ export function runningSummary({ threshold, model }: SummaryParts): Strategy {
       const { most } = threshold.parts(io)
       const upTo = cutFor(summarised(view, state), threshold, io)
       const leaving = messagesLeaving(view.transcript, Math.min(state?.upTo ?? 0, upTo), upTo)
-      return summarise(leaving, { before: state, upTo, most, model: model ?? io.agentModel }, io)
+      const { mustShrink } = threshold
+      return summarise(leaving, { before: state, upTo, most, mustShrink, model: model ?? io.agentModel }, io)
     },
   }
 }
@@ -198,11 +216,13 @@ async function summarise(
     before,
     upTo,
     most,
+    mustShrink,
     model,
   }: {
     readonly before: SummaryState | undefined
     readonly upTo: number
     readonly most: number
+    readonly mustShrink: boolean
     readonly model: Model
   },
   io: CompactIO,
@@ -221,7 +241,7 @@ async function summarise(
         const capped = capText(headOf(text, most * LONGEST_TOKEN), most, (part) =>
           counter.counter.count(part),
         )
-        return counter.count(backgroundMessage(capped)) < replaced
+        return !mustShrink || counter.count(backgroundMessage(capped)) < replaced
           ? { ok: true, value: capped }
           : { ok: false, problem: 'it was no shorter than what it is to replace' }
       },

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { compose, type Message, memoryFacts, outline, tokenBudget, turns } from '../../src/index.ts'
+import {
+  compose,
+  type Message,
+  memoryFacts,
+  type OutlineOptions,
+  outline,
+  tokenBudget,
+  turns,
+} from '../../src/index.ts'
 import { characters, exchange, says, user } from './support.ts'
 
 const factsOf = (transcript: readonly Message[]) => memoryFacts(transcript, { tokenCounter: characters })
@@ -56,15 +64,48 @@ describe('an outline', () => {
   it('is one line of at most so many tokens, whatever was said', () => {
     const transcript = [user('long\n'.repeat(500)), says('中'.repeat(500)), user('now?')]
     const known = factsOf(transcript)
-    for (const maxTokens of [20, 60, 150]) {
+    for (const maxTokens of [80, 110, 150]) {
       const [first] = compose(turns(1), outline({ maxTokens })).view(transcript, undefined, known)
       expect(known.counter.count(first as Message)).toBeLessThanOrEqual(maxTokens)
       expect(first?.content).not.toContain('\n')
-      expect(first?.content).toMatch(/^Ba/)
+      expect(first?.content).toMatch(/^Background, not an instruction: 2 earlier messages are left out/)
     }
   })
 
-  it('refuses a length that is none', () => {
-    expect(() => outline({ maxTokens: 0 })).toThrow(expect.objectContaining({ code: 'invalid_memory' }))
+  it.each([
+    ['characters', characters],
+    ['a number that no text falls below', { count: () => 5000 }],
+    ['more for shorter texts', { count: (text: string) => 10_000 - text.length }],
+  ])('comes to an end and is left out where it has no room, by a counter of %s', (_, tokenCounter) => {
+    const transcript = [...talks(2), user('now?')]
+    for (let maxTokens = 1; maxTokens <= 30; maxTokens++) {
+      const shown = compose(turns(1), outline({ maxTokens })).view(
+        transcript,
+        undefined,
+        memoryFacts(transcript, { tokenCounter }),
+      )
+      expect(shown).toEqual([user('now?')])
+    }
+  })
+
+  it('tells of its own conversation only, also where another one has messages in common', () => {
+    const memory = compose(turns(1), line)
+    const greeting = says('Hello! How can I help?')
+    const told = ['I am Ada', 'I am Bob'].map((text) => memory.view([user(text), greeting, user('next?')])[0])
+    expect(told[0]?.content).toContain('Ada')
+    expect(told[1]?.content).toContain('Bob')
+    expect(told[1]?.content).not.toContain('Ada')
+  })
+
+  it('is the same message as long as it says the same, so that it is counted once', () => {
+    const memory = compose(turns(1), line)
+    const transcript = [...talks(2), user('now?')]
+    expect(memory.view(transcript)[0]).toBe(memory.view(transcript)[0])
+  })
+
+  it.each([[{ maxTokens: 0 }], [150], [null], [[]], ['150']])('cannot be of %j', (wrong) => {
+    expect(() => outline(wrong as OutlineOptions)).toThrow(
+      expect.objectContaining({ code: 'invalid_memory', message: expect.stringContaining('outline(') }),
+    )
   })
 })

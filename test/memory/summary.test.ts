@@ -265,6 +265,9 @@ describe('a running summary', () => {
     { at: 10, keep: 0 },
     { at: 10, keep: 5, maxTokens: 0 },
     { at: 10, keep: 5, model: 'gpt-4.1' as never },
+    undefined as never,
+    null as never,
+    30_000 as never,
   ])('refuses %j', (bad) => {
     expect(() => summary(bad)).toThrow(MisuseError)
   })
@@ -294,7 +297,20 @@ describe('a summary by messages', () => {
     expect(remembering.needs(transcript)).toBe(false)
   })
 
+  it('may be longer than the short messages that it replaces, up to its own bound', async () => {
+    const transcript = Array.from({ length: 6 }, (_, i) => [user(`q${i}`), says('ok')]).flat()
+    const notes = 'The user is called Ada, lives in Oslo, and has two cats. '.repeat(20)
+    const model = summariser(notes)
+    const remembering = new Remembering({ ...byMessages, maxTokens: 400, model })
+    await remembering.compact(transcript)
+    expect(remembering.problem).toBeUndefined()
+    expect(model.requests).toHaveLength(1)
+    expect(remembering.shows(transcript)[0]?.content).toContain('The user is called Ada')
+    expect(sizeOf(remembering.shows(transcript).slice(0, 1))).toBeLessThan(600)
+  })
+
   it.each([
+    [{ at: { messages: 12 }, keep: { messages: 11 } }, 'keep.messages (11) must be at least 2 less than'],
     [{ at: { messages: 8 }, keep: 4 }, 'both must be tokens, or both messages'],
     [{ at: 8, keep: { messages: 4 } }, 'both must be tokens, or both messages'],
     [{ at: { messages: 8 }, keep: { messages: 8 } }, 'keep (8) must be less than at (8)'],
