@@ -14,7 +14,7 @@ import {
   placesFor,
   requirePrices,
 } from './checks.ts'
-import { reportingLimits } from './customLimits.ts'
+import { reportingFormat, reportingLimits } from './customLimits.ts'
 import { environment } from './environment.ts'
 import { JournalError, LoopchartError, MisuseError, messageOf } from './errors.ts'
 import { withinGrace } from './grace.ts'
@@ -362,7 +362,11 @@ export function createAgent<Output = string>(options: AgentOptions<Output>): Age
     timeoutMs: modelTimeoutMs,
   })
   const services = servicesOf({ model, memory, output, modelTimeoutMs, slots })
-  const policy = policyOf({ ...options, customLimits: reportingLimits(options.customLimits) })
+  const policy = policyOf({
+    ...options,
+    customLimits: reportingLimits(options.customLimits),
+    resultFormat: reportingFormat(options.resultFormat),
+  })
   const machine = provideServices(createAgentMachine(settings, policy), services, { memory, toolbox })
   const pure = new PureMachine(machine)
   const leaseMs = timeoutMs('leaseMs', options.leaseMs ?? DEFAULT_LEASE_MS)

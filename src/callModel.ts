@@ -51,6 +51,7 @@ async function traitsOf(
   const toolOf = (call: ToolCall): Tool | undefined => byName.get(call.function.name)
   const sequential = positionsOf(toolCalls.map((call) => toolOf(call)?.sequential === true))
   const repeatable = positionsOf(toolCalls.map((call) => toolOf(call)?.repeatable === true))
+  const unknown = positionsOf(toolCalls.map((call) => toolOf(call) === undefined))
   const approvable = toolCalls.some((call) => (toolOf(call)?.needsApproval ?? false) !== false)
   return {
     needsApproval: approvable
@@ -58,6 +59,7 @@ async function traitsOf(
       : [],
     ...(sequential.length === 0 ? {} : { sequential }),
     ...(repeatable.length === 0 ? {} : { repeatable }),
+    ...(unknown.length === 0 ? {} : { unknown }),
     ...(chosen ? { offered: [...byName.keys()] } : {}),
   }
 }

@@ -1,5 +1,6 @@
 import { messageOf } from './errors.ts'
 import { type CustomLimit, isCustomJudgement } from './machines/limits/customLimit.ts'
+import type { ResultFormat } from './machines/resultFormat.ts'
 import { hush, isThenable } from './thenables.ts'
 
 /**
@@ -37,6 +38,37 @@ function reporting(name: string, limit: CustomLimit): CustomLimit {
       )
     } catch (thrown) {
       return report(`threw: ${messageOf(thrown)}`)
+    }
+  }
+}
+
+/**
+ * A format of the user's own that says so when it breaks: where it throws, or gives back no text, it costs one process
+ * warning with the code `LOOPCHART_RESULT_FORMAT`, and the plain form stands in for it. What is no function stays, to be
+ * refused.
+ */
+export function reportingFormat(format: ResultFormat | undefined): ResultFormat | undefined {
+  if (typeof format !== 'function') return format
+  let isReported = false
+  const report = (problem: string): void => {
+    if (!isReported) {
+      process.emitWarning(`resultFormat ${problem}. The plain form stands in for it.`, {
+        code: 'LOOPCHART_RESULT_FORMAT',
+      })
+    }
+    isReported = true
+  }
+  return (call) => {
+    try {
+      const text: unknown = format(call)
+      if (typeof text !== 'string') {
+        hush(text)
+        report(isThenable(text) ? 'returned a promise, and must answer at once' : 'must return a text')
+      }
+      return text as string
+    } catch (thrown) {
+      report(`threw: ${messageOf(thrown)}`)
+      throw thrown
     }
   }
 }

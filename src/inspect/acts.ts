@@ -23,12 +23,44 @@ export class Acts {
   /** Resolves once the decisions were taken up; rejects as `agent.resume` does where they cannot be. */
   async decide(runId: string, decisions: readonly Decision[]): Promise<void> {
     const agent = await this.#agentOf(runId)
+    await this.#requireOpen(runId)
+    await this.#requireSeen(agent, runId, decisions)
     await begun((onEvent) => agent.resume(runId, { ...byPerson, decisions, onEvent }))
   }
 
   async resume(runId: string): Promise<void> {
     const agent = await this.#agentOf(runId)
+    await this.#requireOpen(runId)
     await begun((onEvent) => agent.resume(runId, { ...byPerson, onEvent }))
+  }
+
+  /** Who decides on a run that has ended meanwhile has to know that nothing came of it. */
+  async #requireOpen(runId: string): Promise<void> {
+    const row = await this.#hub.row(runId)
+    const canGoOn =
+      row?.status !== 'aborted' || row.reason === 'interrupted' || row.reason === 'journal_error'
+    if (row?.status === 'done' || !canGoOn) {
+      throw new LoopchartError('run_ended', `The run "${runId}" has ended, so nothing can be decided in it.`)
+    }
+  }
+
+  /** Arguments that were made of what redact has left of them would be carried out with its masks. */
+  async #requireSeen(agent: AnyAgent, runId: string, decisions: readonly Decision[]): Promise<void> {
+    if (!decisions.some((decision) => decision?.arguments !== undefined)) return
+    const { approvals = [] } = (await this.#hub.row(runId)) ?? {}
+    const { entries } = await agent.replay(runId)
+    const asked = entries.flatMap(({ messages }) =>
+      messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : [])),
+    )
+    for (const { callId, arguments: edited } of decisions) {
+      const shown = approvals.find((approval) => approval.callId === callId)?.arguments
+      const real = asked.find(({ id }) => id === callId)?.function.arguments
+      if (edited === undefined || shown === real) continue
+      throw new LoopchartError(
+        'redacted_arguments',
+        `The arguments of call "${callId}" are not shown as they are, so they cannot be changed here. Approve or reject the call.`,
+      )
+    }
   }
 
   /** Resolves once the message is part of the run. */

@@ -61,6 +61,7 @@ const statuses: Readonly<Record<string, number>> = {
   // What is asked for does not go with how things stand.
   run_active: 409,
   run_ended: 409,
+  redacted_arguments: 409,
   run_exists: 409,
   run_not_active: 409,
   other_agent: 409,

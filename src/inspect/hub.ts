@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Journal, RunStatus, RunSummary } from '../journal/entry.ts'
 import type { AgentEvent } from '../runtime/events.ts'
-import { type Redact, redacted } from '../runtime/notify.ts'
+import type { Redact } from '../runtime/notify.ts'
 import type { KeptEvent } from './keptEvent.ts'
 import { LeastRecent } from './leastRecent.ts'
 import type { AnyAgent, LiveRun } from './liveRun.ts'
 import { type LiveBounds, LiveRuns, liveBounds } from './liveRuns.ts'
 import type { RunRow, RunsPage } from './protocol.ts'
+import { redactedCopy } from './redactedCopy.ts'
 import { byStart, StoredRuns, type ToldRun } from './storedRuns.ts'
 import { behind, type Timeline, timelineOf } from './timeline.ts'
 
@@ -83,7 +84,7 @@ export class Hub {
   take(event: AgentEvent, agent: AnyAgent): void {
     const { redact } = this.#options
     if (this.#isClosed) return
-    const shown = redact === undefined ? event : redacted(event, redact)
+    const shown = redact === undefined ? event : redactedCopy(event, redact)
     if (shown !== undefined) this.#live.take(shown, agent)
   }
 
@@ -317,7 +318,8 @@ function isKept(live: LiveRun): boolean {
 }
 
 function matches({ question, runId, agent, reason }: RunRow, wanted: string): boolean {
-  return [question, runId, agent, reason].some((text) => text?.toLowerCase().includes(wanted) === true)
+  const texts: readonly unknown[] = [question, runId, agent, reason]
+  return texts.some((text) => typeof text === 'string' && text.toLowerCase().includes(wanted))
 }
 
 /** Where the next page begins, as text. */

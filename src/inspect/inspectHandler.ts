@@ -67,6 +67,13 @@ export function inspectHandler(options: InspectHandlerOptions): InspectHandler {
 
 /** What is known of the agents and journals that are to be inspected. */
 export function hubOf({ agent, agents = [], journal, redact, bounds }: Inspected): Hub {
+  if (redact !== undefined && typeof redact !== 'function') {
+    throw new MisuseError('invalid_option', 'redact must be a function of an event.')
+  }
+  if (journal !== undefined && typeof journal?.list !== 'function') {
+    throw new MisuseError('invalid_option', 'journal must be a journal, as sqliteStore(…).journal is.')
+  }
+  requireBounds(bounds)
   const hub = new Hub({ journal, redact, bounds })
   for (const one of agent === undefined ? agents : [agent, ...agents]) {
     if (typeof one?.watch !== 'function') {
@@ -89,6 +96,10 @@ export function handlerOf(
     pollMs = DEFAULT_POLL_MS,
   }: Omit<InspectHandlerOptions, keyof HubFacts>,
 ): InspectHandler {
+  if (!Array.isArray(origins) || !origins.every((origin) => typeof origin === 'string')) {
+    throw new MisuseError('invalid_option', "origins must be a list, such as ['https://app.example.com'].")
+  }
+  requireNumber('pollMs', pollMs)
   const base = checkedBase(basePath)
   const poll = new Poll(hub, pollMs)
   const api = new Api(hub, poll, acts)
@@ -130,4 +141,16 @@ export function notFound(path: string): RequestError {
 
 export function wrongMethod(method: string): RequestError {
   return new RequestError(405, 'wrong_method', `This is asked for with ${method}.`)
+}
+
+function requireBounds({ runs, bytes, ofRun }: Partial<LiveBounds> = {}): void {
+  const given = { runs, bytes, 'ofRun.events': ofRun?.events, 'ofRun.bytes': ofRun?.bytes }
+  for (const [name, value] of Object.entries(given)) {
+    if (value !== undefined) requireNumber(`bounds.${name}`, value)
+  }
+}
+
+function requireNumber(name: string, value: number): void {
+  if (typeof value === 'number' && value > 0) return
+  throw new MisuseError('invalid_option', `${name} must be a number above 0, not ${String(value)}.`)
 }

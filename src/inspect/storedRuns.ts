@@ -4,13 +4,14 @@ import type { Journal, JournalEntry, RunQuery, RunSummary } from '../journal/ent
 import { summaryAfter } from '../journal/summary.ts'
 import { outputFormat } from '../outputFormat.ts'
 import type { AgentEvent } from '../runtime/events.ts'
-import { type Redact, redacted } from '../runtime/notify.ts'
+import type { Redact } from '../runtime/notify.ts'
 import { abridged, type KeptEvent, keepEvent } from './keptEvent.ts'
 import { LeastRecent } from './leastRecent.ts'
 import type { AnyAgent } from './liveRun.ts'
 import { plainJson } from './plainJson.ts'
 import type { RunRow } from './protocol.ts'
 import { questionIn } from './question.ts'
+import { redactedCopy } from './redactedCopy.ts'
 import { requestsOf, requestsOfModel } from './requests.ts'
 import { spentIn } from './spentIn.ts'
 import { type ToldEvent, tellJournal } from './tellJournal.ts'
@@ -97,7 +98,8 @@ export class StoredRuns {
     const known = this.#details.get(runId)
     if (known?.length === length) return known.details
     const details = await this.#readDetails(runId)
-    this.#details.set(runId, { length, details })
+    // A store that failed may answer the next time.
+    if (details.problem === undefined) this.#details.set(runId, { length, details })
     return details
   }
 
@@ -117,7 +119,10 @@ export class StoredRuns {
     if (known !== undefined) return known
     const telling = this.#tell(runId)
     this.#told.set(runId, telling)
-    telling.catch(() => this.#told.delete(runId))
+    const forgetWhereUnread = (run?: ToldRun): void => {
+      if (run?.problem !== undefined && run.length === 0) this.#told.delete(runId)
+    }
+    telling.then(forgetWhereUnread, () => this.#told.delete(runId))
     return telling
   }
 
@@ -185,7 +190,16 @@ export class StoredRuns {
     return entries === undefined ? {} : this.#detailsOf(runId, entries)
   }
 
+  /** An entry may be JSON and yet not what it should be. */
   async #detailsOf(runId: string, entries: readonly JournalEntry[]): Promise<RowDetails> {
+    try {
+      return await this.#readEntries(runId, entries)
+    } catch (thrown) {
+      return { problem: problemOf(thrown) }
+    }
+  }
+
+  async #readEntries(runId: string, entries: readonly JournalEntry[]): Promise<RowDetails> {
     const [first] = entries
     if (first?.type !== 'started')
       return { problem: `The journal of run "${runId}" does not begin with "started".` }
@@ -196,7 +210,7 @@ export class StoredRuns {
       type: 'messages.appended',
       messages: typeof messages === 'string' ? [{ role: 'user', content: messages }] : messages,
     }
-    const shown = redacted(asked, this.#redactFor(entries))
+    const shown = this.#redactFor(entries)(asked)
     const question = shown?.type === 'messages.appended' ? questionIn(shown.messages) : undefined
     const name = recordedBy(entries)?.name
     const { usage, cost, isPriced } = spentIn(entries)
@@ -230,7 +244,8 @@ export class StoredRuns {
     const agents = agent === undefined ? this.#options.agents() : [agent]
     const all = [...agents.map(({ options }) => options.redact), this.#options.redact]
     const redacts = all.filter((redact) => redact !== undefined)
-    return (event) => redacts.reduce<AgentEvent | undefined>((shown, redact) => shown && redact(shown), event)
+    return (event) =>
+      redacts.reduce<AgentEvent | undefined>((shown, redact) => shown && redactedCopy(shown, redact), event)
   }
 }
 
@@ -247,14 +262,14 @@ async function answerOf<Value>(what: string, ask: () => Value | Promise<Value>):
 /** A request that is shown abridged is made again when somebody wants to see all of it. */
 function keepTold({ event: make, position, repeats }: ToldEvent, redact: Redact): KeptEvent | undefined {
   const event = made(make)
-  const shown = event && redacted(event, redact)
+  const shown = event && redact(event)
   if (shown === undefined) return undefined
   if (repeats <= FEW_MESSAGES) {
     const kept = keepEvent(shown)
     if (!kept.isAbridged || repeats === 0) return { ...kept, position }
   }
   const text = plainJson(abridged(shown))
-  const whole = (): string => plainJson(redacted(make(), redact) ?? null)
+  const whole = (): string => plainJson(redact(make()) ?? null)
   return { text, isAbridged: true, bytes: text.length, position, whole }
 }
 

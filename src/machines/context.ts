@@ -18,6 +18,8 @@ export interface OpenCall {
   readonly call: ToolCall
   /** The same for calls that ask for the same: a fingerprint of the tool's name and the arguments. */
   readonly signature: number
+  /** That of the arguments as the model wrote them, where a person changed them. */
+  readonly askedAs?: number
   /** Whether a person still has to decide. */
   readonly approval: 'not_needed' | 'pending' | 'approved'
   /** The position of an earlier call of the step that asks for the same: its answer is the answer to both. */

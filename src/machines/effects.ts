@@ -33,6 +33,8 @@ export interface ModelTurn {
   readonly counted?: CountedTokens
   /** Positions of calls whose tools are repeatable. Default: none. */
   readonly repeatable?: readonly number[]
+  /** Positions of calls of tools that there are not. Default: none. */
+  readonly unknown?: readonly number[]
   /** The id of the model that was asked; the reply may name it more exactly. */
   readonly model?: string
   /** The tools that the model was offered, where that is decided step by step. */

@@ -7,7 +7,7 @@ import type { AgentContext, OpenCall } from './context.ts'
 import type { ModelTurn, ToolAnswer } from './effects.ts'
 import { fingerprint } from './limits/fingerprint.ts'
 import { isOff, lastOf } from './limits/ladder.ts'
-import { ask, firstRefused } from './limits/sameCalls.ts'
+import { ask, askOther, firstRefused } from './limits/sameCalls.ts'
 
 /**
  * The calls of a reply, with ids of their own. Those of a reply that was cut off are answered already, and so are those
@@ -15,7 +15,7 @@ import { ask, firstRefused } from './limits/sameCalls.ts'
  */
 export function openCalls(context: AgentContext, turn: ModelTurn): readonly OpenCall[] {
   const { transcript, step, toolCalls, settings, progress } = context
-  const { reply, needsApproval, sequential = [], repeatable = [] } = turn
+  const { reply, needsApproval, sequential = [], repeatable = [], unknown = [] } = turn
   const { sameCalls } = settings.limits
   const max = lastOf(settings.limits.toolCalls)
   let { asked } = progress
@@ -23,7 +23,7 @@ export function openCalls(context: AgentContext, turn: ModelTurn): readonly Open
   const firstOf = new Map<number, number>()
   /** Of calls that are not run, as those that ask for the same get them too. */
   const answers = new Map<number, ToolAnswer>()
-  return reply.toolCalls.map((call, i): OpenCall => {
+  const calls = reply.toolCalls.map((call, i): OpenCall => {
     const isUsed = (id: string): boolean => taken.has(id) || transcript.hasCall(id)
     const id = uniqueId(call.id, `call_${step}_${i}`, isUsed)
     taken.add(id)
@@ -36,7 +36,10 @@ export function openCalls(context: AgentContext, turn: ModelTurn): readonly Open
     const told = answers.get(signature)
     if (told !== undefined) return { ...open, answer: told }
     if (toolCalls + firstOf.size >= max) return { ...open, answer: toolError('limit_reached', { max }) }
-    const counted = isOff(sameCalls) || repeatable.includes(i) ? undefined : countOf(signature)
+    // A call of a tool that there is not has never run, and is told which ones there are.
+    const isCounted = !isOff(sameCalls) && !repeatable.includes(i) && !unknown.includes(i)
+    const counted = isCounted ? countOf(signature) : undefined
+    if (!isCounted) asked = askOther(asked, signature, sameCalls)
     if (counted !== undefined && counted >= firstRefused(context)) {
       const answer = refused(context, call, counted)
       answers.set(signature, answer)
@@ -51,11 +54,18 @@ export function openCalls(context: AgentContext, turn: ModelTurn): readonly Open
       ...(repeatable.includes(i) ? { repeatable: true } : {}),
     }
   })
+  return calls.some(({ asked: count = 0 }) => count >= lastOf(sameCalls)) ? calls.map(withoutRunning) : calls
 
   function countOf(signature: number): number {
-    asked = ask(asked, signature, sameCalls.inARow === true)
+    asked = ask(asked, signature, sameCalls)
     return asked.get(signature) ?? 1
   }
+}
+
+/** Where a limit ends the run, none of its reply's calls runs, and nobody is asked about them. */
+function withoutRunning(open: OpenCall): OpenCall {
+  if (open.answer !== undefined) return open
+  return { ...open, approval: 'not_needed', answer: toolError('limit_reached', {}) }
 }
 
 /** The answer to a call that was made too often to be run again. */

@@ -261,7 +261,8 @@ function decided(open: OpenCall, decision: Decision): OpenCall {
   if (decision.arguments === undefined) return { ...open, approval: 'approved' }
   const edited = { ...open.call.function, arguments: canonicalJson(decision.arguments) }
   const call = { ...open.call, function: edited }
-  return { ...open, approval: 'approved', edited: true, call, signature: signatureOf(call) }
+  const { signature: askedAs } = open
+  return { ...open, approval: 'approved', edited: true, call, askedAs, signature: signatureOf(call) }
 }
 
 function denied({ reason }: Decision): ToolAnswer {

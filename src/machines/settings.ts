@@ -55,7 +55,6 @@ export function resolveSettings(input: SettingsInput, base: RunSettings = defaul
     )
   }
   const modelRetryDelaysMs = input.modelRetryDelaysMs ?? base.modelRetryDelaysMs
-  if (modelRetryDelaysMs !== undefined) waitsMs('modelRetryDelaysMs', modelRetryDelaysMs)
   const modelRetries = input.modelRetries ?? input.modelRetryDelaysMs?.length ?? base.modelRetries
   if (!(Number.isInteger(modelRetries) && modelRetries >= 0)) {
     throw new MisuseError(
@@ -74,7 +73,9 @@ export function resolveSettings(input: SettingsInput, base: RunSettings = defaul
     limits,
     prices,
     modelRetries,
-    ...(modelRetryDelaysMs === undefined ? {} : { modelRetryDelaysMs }),
+    ...(modelRetryDelaysMs === undefined
+      ? {}
+      : { modelRetryDelaysMs: waitsMs('modelRetryDelaysMs', modelRetryDelaysMs) }),
     missingCalls,
     runApprovedFirst: input.runApprovedFirst ?? base.runApprovedFirst,
   }

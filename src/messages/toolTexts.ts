@@ -50,7 +50,10 @@ export interface ToolErrorFacts {
     readonly reason?: string | undefined
   }
   /** The limit of tool calls. */
-  limit_reached: { readonly max: number }
+  limit_reached: {
+    /** That of the limit of tool calls, where it is that one. */
+    readonly max?: number
+  }
   /** The same call was made too often. */
   repeated: {
     /** What to do instead. */
@@ -130,7 +133,7 @@ export const toolTexts: { readonly [Code in ToolErrorCode]: (facts: ToolErrorFac
     (reason ? `A person says: ${reason}` : 'Check whether it did before you repeat it.'),
 
   limit_reached: ({ max }) =>
-    `All ${max} tool calls of this run are used up, and this one was not run.\n` +
+    `${max === undefined ? 'The run has reached a limit' : `All ${max} tool calls of this run are used up`}, and this one was not run.\n` +
     'Answer from what is known, and say what is missing.',
 
   repeated: ({ advice }) => `The same call was made before, and this one was not run.\n${advice}`,

@@ -1,7 +1,8 @@
-import { MisuseError } from '../errors.ts'
+import { MisuseError, messageOf } from '../errors.ts'
 import type { ModelReply } from '../messages/reply.ts'
 import { soundReply } from '../messages/soundReply.ts'
 import type { AssistantMessage, ToolCall } from '../messages/types.ts'
+import { hush } from '../thenables.ts'
 import { AnswerStream } from './jsonProtocol/answerStream.ts'
 import { conversationOf } from './jsonProtocol/conversation.ts'
 import { instructionsFor } from './jsonProtocol/instructions.ts'
@@ -43,6 +44,13 @@ export function jsonProtocol(model: Model, options: JsonProtocolOptions = {}): M
   if (typeof model?.generate !== 'function') {
     throw new MisuseError('invalid_model', 'jsonProtocol needs a model to wrap, for instance openaiChat(…).')
   }
+  const { whenUnparseable: given } = options
+  if (![undefined, 'nudge', 'answer'].includes(given as string) && typeof given !== 'function') {
+    throw new MisuseError(
+      'invalid_option',
+      `whenUnparseable must be "nudge", "answer" or a function that returns a text, not ${String(given)}.`,
+    )
+  }
   return {
     id: model.id,
     ...(model.contextWindow === undefined ? {} : { contextWindow: model.contextWindow }),
@@ -71,10 +79,17 @@ export function jsonProtocol(model: Model, options: JsonProtocolOptions = {}): M
   }
 }
 
-/** A reply that cannot be read, in the words of the user's. */
+/** A reply that cannot be read, in the words of the user's; in Loopchart's own where those are no text. */
 function worded(reply: ModelReply, say: JsonProtocolOptions['whenUnparseable']): ModelReply {
   const { problem } = reply
-  return problem === undefined || typeof say !== 'function' ? reply : { ...reply, problem: say(problem) }
+  if (problem === undefined || typeof say !== 'function') return reply
+  try {
+    const words: unknown = say(problem)
+    hush(words)
+    return typeof words === 'string' && words.trim() !== '' ? { ...reply, problem: words } : reply
+  } catch (thrown) {
+    throw new MisuseError('invalid_option', `whenUnparseable threw: ${messageOf(thrown)}`)
+  }
 }
 
 function offered({ tools, toolChoice }: ModelRequest): ModelRequest['tools'] {

@@ -64,7 +64,10 @@ export interface ToolDefinition<Arguments = Record<string, unknown>> {
   readonly repeatable?: boolean
   /** The most tokens of a result that enter the transcript; head and tail are kept. Default: 8000. */
   readonly maxResultTokens?: number
-  /** The same in characters, where that is what has to be bounded; the note of the gap is one of them. Default: no bound. */
+  /**
+   * The same in characters, where that is what has to be bounded; the note of the gap is one of them. It bounds what the
+   * tool returns, not the text of an error, nor what a `resultFormat` adds. Default: no bound.
+   */
   readonly maxResultCharacters?: number
   /** Whether the tool is offered in a step. Default: always. */
   readonly onlyWhen?: (facts: StepFacts) => boolean
@@ -99,7 +102,7 @@ export function defineTool<Arguments = Record<string, unknown>>(definition: Tool
     throw new MisuseError('invalid_tool', `Tool "${name}" has no run function.`)
   }
   const { retryDelaysMs: waits } = definition
-  const retryDelaysMs = waits && waitsMs(`retryDelaysMs of tool "${name}"`, waits)
+  const retryDelaysMs = waits === undefined ? undefined : waitsMs(`retryDelaysMs of tool "${name}"`, waits)
   return {
     name,
     description,

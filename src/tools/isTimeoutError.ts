@@ -1,10 +1,16 @@
-/** Errors of Node's network that say that the other side took too long. */
+/** Codes of errors of Node's network, of clients and of Loopchart that say that the other side took too long. */
 const TIMED_OUT: ReadonlySet<unknown> = new Set([
   'ETIMEDOUT',
+  'ESOCKETTIMEDOUT',
+  'ECONNABORTED',
+  'timeout',
   'UND_ERR_CONNECT_TIMEOUT',
   'UND_ERR_HEADERS_TIMEOUT',
   'UND_ERR_BODY_TIMEOUT',
 ])
+
+/** Names of such errors: that of `AbortSignal.timeout`, and that of the OpenAI SDK. */
+const TIMEOUT_NAMES: ReadonlySet<unknown> = new Set(['TimeoutError', 'APIConnectionTimeoutError'])
 
 /**
  * Whether a tool threw because something that it waited for took too long: what `AbortSignal.timeout` aborts with, and
@@ -18,7 +24,7 @@ export function isTimeoutError(error: unknown): boolean {
     for (let depth = 0; depth < 5; depth++) {
       if (typeof current !== 'object' || current === null) return false
       const { name, code, cause } = current as { name?: unknown; code?: unknown; cause?: unknown }
-      if (name === 'TimeoutError' || TIMED_OUT.has(code)) return true
+      if (TIMEOUT_NAMES.has(name) || TIMED_OUT.has(code)) return true
       current = cause
     }
     return false

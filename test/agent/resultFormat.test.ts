@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   type AnsweredCall,
   createAgent,
@@ -95,6 +95,15 @@ describe('a format of results', () => {
     }
     expect(await resultsOf([one, 'ok'], broken)).toEqual(['3'])
     expect(await resultsOf([one, 'ok'], (() => 7) as never)).toEqual(['3'])
+    const later = async () => {
+      throw new Error('later')
+    }
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+    expect(await resultsOf([one, one, 'ok'], later as never)).toHaveLength(2)
+    expect(warned).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('returned a promise'), {
+      code: 'LOOPCHART_RESULT_FORMAT',
+    })
+    warned.mockRestore()
   })
 
   it('hides no repetition from the limits', async () => {

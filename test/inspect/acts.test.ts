@@ -1,6 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type AgentOptions, createAgent, defineTool, type Journal, memoryJournal } from '../../src/index.ts'
+import {
+  type AgentEvent,
+  type AgentOptions,
+  createAgent,
+  defineTool,
+  type Journal,
+  memoryJournal,
+} from '../../src/index.ts'
 import { inspectHandler } from '../../src/inspect/index.ts'
 import { HANG, type ScriptedStep, scriptedModel } from '../../src/testing/index.ts'
 import { countingAdd, deferred, returning } from '../support/tools.ts'
@@ -50,6 +57,40 @@ describe('a decision', () => {
     const row = await page.row('r')
     expect(row.approvals).toBeUndefined()
     expect(row.status).toBe('done')
+  })
+
+  it('on a run that has ended meanwhile is refused, and says so', async () => {
+    const { agent, add, page, ended } = inspected([adding, 'It is 3.'])
+    await agent.run('1+2?', { runId: 'r' })
+    const decisions = [{ callId: 'c', approved: true }]
+    expect((await page.post('api/runs/r/decisions', { decisions })).status).toBe(200)
+    expect(await ended('r')).toBe('done')
+    for (const late of [
+      page.post('api/runs/r/decisions', { decisions: [{ callId: 'c', approved: false }] }),
+      page.post('api/runs/r/resume'),
+    ]) {
+      expect(await late).toMatchObject({ status: 409, body: { error: { code: 'run_ended' } } })
+    }
+    expect(add.runs).toHaveLength(1)
+  })
+
+  it('changes no arguments that are not shown as they are', async () => {
+    const masked = (event: AgentEvent): AgentEvent =>
+      JSON.parse(JSON.stringify(event).replaceAll('\\"a\\":1', '\\"a\\":9'))
+    const { agent, add, page, ended } = inspected([adding, 'It is 3.'], { redact: masked })
+    await agent.run('1+2?', { runId: 'r' })
+    const { approvals } = await page.row('r')
+    expect(approvals?.[0]?.arguments).toBe('{"a":9,"b":2}')
+    const edited = [{ callId: 'c', approved: true, arguments: { a: 9, b: 3 } }]
+    expect(await page.post('api/runs/r/decisions', { decisions: edited })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'redacted_arguments' } },
+    })
+    expect(
+      (await page.post('api/runs/r/decisions', { decisions: [{ callId: 'c', approved: true }] })).status,
+    ).toBe(200)
+    expect(await ended('r')).toBe('done')
+    expect(add.runs).toEqual([{ a: 1, b: 2 }])
   })
 
   it('can be on a run of an earlier process', async () => {

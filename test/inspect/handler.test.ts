@@ -259,6 +259,86 @@ describe('the inspector as a handler', () => {
     expect(await page.events('lost')).toEqual([])
   })
 
+  it('tells the rest where an entry is JSON and yet none', async () => {
+    const journal = memoryJournal()
+    await adder(undefined, journal).run('1+2?', { runId: 'good' })
+    for (const [i, messages] of [5, [null], [{ role: 'user', content: {} }]].entries()) {
+      const input = { messages } as never
+      await journal.append(`odd${i}`, [{ type: 'started', version: 1, at: 1, input }], 0)
+    }
+    const agent = { loopchart: '0', model: 'm', tools: {}, name: {} } as never
+    await journal.append(
+      'named',
+      [{ type: 'started', version: 1, at: 1, input: { messages: 'go' }, agent }],
+      0,
+    )
+    const page = pageOf(inspected({ journal }))
+    const { status, body } = await page.get<RunsPage>('api/runs')
+    expect(status).toBe(200)
+    expect(body.runs.map(({ runId }) => runId).sort()).toEqual(['good', 'named', 'odd0', 'odd1', 'odd2'])
+    expect((await page.get<RunsPage>('api/runs?search=1%2B2')).body.runs.map(({ runId }) => runId)).toEqual([
+      'good',
+    ])
+  })
+
+  it('asks a journal again that had failed once', async () => {
+    const kept = memoryJournal()
+    await adder(undefined, kept).run('1+2?', { runId: 'r' })
+    let fails = true
+    const journal = journalThat({
+      ...kept,
+      load: (runId) => {
+        if (fails) throw new Error('database is locked')
+        return kept.load(runId)
+      },
+    })
+    const page = pageOf(inspected({ journal }))
+    expect((await page.rows())[0]?.problem).toContain('database is locked')
+    expect(await page.events('r')).toEqual([])
+    fails = false
+    expect((await page.rows())[0]).toMatchObject({ question: '1+2?' })
+    expect((await page.events('r')).at(-1)?.type).toBe('run.finished')
+  })
+
+  it('changes nothing of a run, whatever redact does to what it is given', async () => {
+    const wipe = (value: unknown): void => {
+      if (typeof value !== 'object' || value === null) return
+      for (const [key, inner] of Object.entries(value)) {
+        if (typeof inner === 'string' && key !== 'type') Reflect.set(value, key, '***')
+        else wipe(inner)
+      }
+    }
+    const journal = memoryJournal()
+    const agent = adder(undefined, journal)
+    const page = pageOf(
+      inspected({
+        agent,
+        redact: (event) => {
+          wipe(event)
+          return event
+        },
+      }),
+    )
+    const outcome = await agent.run('1+2?', { runId: 'r' })
+    expect(outcome).toMatchObject({ status: 'done', output: 'It is 3.' })
+    expect(outcome.transcript[0]?.content).toBe('1+2?')
+    await page.rows()
+    await page.events('r')
+    expect((await agent.replay('r')).ending?.transcript).toEqual(outcome.transcript)
+  })
+
+  it.each([
+    { bounds: { bytes: -1 } },
+    { bounds: { ofRun: { events: 0, bytes: 1 } } },
+    { origins: 'https://app.example.com' },
+    { pollMs: Number.NaN },
+    { redact: 'no' },
+    { journal: 5 },
+  ])('cannot be made with %j', (options) => {
+    const given = { journal: memoryJournal(), ...options } as InspectHandlerOptions
+    expect(() => inspectHandler(given)).toThrow(expect.objectContaining({ code: 'invalid_option' }))
+  })
+
   it('shows what is under way where the journal cannot be listed', async () => {
     const agent = adder(['hi'], journalThat({ list: () => Promise.reject(new Error('no connection')) }))
     const page = pageOf(inspected({ agent }))

@@ -378,6 +378,30 @@ describe('a reply', () => {
     expect((await read(act(), {}, { whenUnparseable: say })).problem).toBeUndefined()
   })
 
+  it.each<[string, () => unknown]>([
+    ['a promise that fails', () => Promise.reject(new Error('later'))],
+    ['a number', () => 7],
+    ['nothing', () => ''],
+  ])('of another form is questioned in usual words where its own are %s', async (_what, say) => {
+    const { problem } = await read('no JSON', {}, { whenUnparseable: say as () => string })
+    expect(problem).toBe((await read('no JSON')).problem)
+  })
+
+  it('of another form names the function of the user that threw', async () => {
+    const say = (): string => {
+      throw new Error('bad words')
+    }
+    await expect(read('no JSON', {}, { whenUnparseable: say })).rejects.toThrow(
+      'whenUnparseable threw: bad words',
+    )
+  })
+
+  it.each([null, 'x', {}, true])('cannot be told what to do with one by %j', (whenUnparseable) => {
+    expect(() => jsonProtocol(scriptedModel([]), { whenUnparseable: whenUnparseable as never })).toThrow(
+      'whenUnparseable must be',
+    )
+  })
+
   it.each(['', ' \n'])('of %o is empty, which the loop knows how to answer', async (text) => {
     const reply = await read({ text })
     expect(reply).toMatchObject({ text: '', toolCalls: [] })

@@ -40,7 +40,7 @@ const rules: Readonly<Record<string, Rule>> = {
   checks: { values: ['errors', 'machines'], types: ['agent', 'messages', 'models'] },
   messages: { values: ['errors', 'jsonrepair'] },
   machines: { values: ['errors', 'waits', 'messages', 'xstate'], types: seams },
-  models: { values: ['errors', 'timeouts', 'messages', 'openai', 'node:'], types: seams },
+  models: { values: ['errors', 'timeouts', 'thenables', 'messages', 'openai', 'node:'], types: seams },
   mcp: { values: ['errors', 'timeouts', 'messages', 'tools', 'zod', 'node:'] },
   agentAsTool: { values: ['errors', 'messages', 'tools', 'zod'], types: ['agent', 'machines', 'runtime'] },
   'ai-sdk': { values: ['errors', 'timeouts', 'messages', 'models'], types: ['@ai-sdk/provider'] },

@@ -201,7 +201,7 @@ describe('a definition is refused', () => {
   })
 
   it('with waits that are no list of milliseconds', () => {
-    for (const retryDelaysMs of [[], [-1], 500]) {
+    for (const retryDelaysMs of [[], [-1], 500, 0, '', false, Number.NaN, null, new Array(2)]) {
       const misuse = expect.objectContaining({
         code: 'invalid_timeout',
         message: expect.stringContaining('retryDelaysMs of tool "'),

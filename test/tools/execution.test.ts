@@ -5,6 +5,7 @@ import {
   createAgent,
   defineTool,
   type Model,
+  ModelError,
   memoryJournal,
   type Tool,
 } from '../../src/index.ts'
@@ -153,6 +154,21 @@ describe('a timeout that a tool throws', () => {
       'of fetch',
       new TypeError('fetch failed', { cause: { code: 'UND_ERR_HEADERS_TIMEOUT' } }),
       'timeout): fail timed out: TypeError: fetch failed',
+    ],
+    [
+      'of axios',
+      Object.assign(new Error('slow'), { code: 'ECONNABORTED' }),
+      'timeout): fail timed out: slow',
+    ],
+    [
+      'of the OpenAI SDK',
+      Object.assign(new Error('slow'), { name: 'APIConnectionTimeoutError' }),
+      'timeout): fail timed out: APIConnectionTimeoutError: slow',
+    ],
+    [
+      'of a model that it asks',
+      new ModelError('timeout', 'slow', { retryable: true }),
+      'timeout): fail timed out: ModelError: slow',
     ],
     ['that is none', new Error('too slow'), 'failed): fail failed: too slow'],
     ['that cannot be read', hostile, 'failed): fail failed: '],

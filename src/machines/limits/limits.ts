@@ -1,6 +1,6 @@
 import { MisuseError } from '../../errors.ts'
 import { fieldsOf } from '../../messages/fields.ts'
-import { type CallLadder, type FailureLadder, type LimitLadder, reactions } from './ladder.ts'
+import { type CallLadder, type FailureLadder, isOff, type LimitLadder, reactions } from './ladder.ts'
 
 /** The thresholds of one limit: one number, from which its usual ladder follows, or a ladder of one's own. */
 export type LimitSetting = number | LimitLadder
@@ -161,16 +161,23 @@ export function resolveLadders(limits: Partial<Limits>, base: Ladders): Ladders 
     if (!isLimitName(name)) {
       throw invalid(`Unknown limit "${name}". Known limits: ${limitNames.join(', ')}.`)
     }
-    if (setting !== undefined) ladders[name] = ladderOf(name, setting)
+    if (setting !== undefined) ladders[name] = ladderOf(name, setting, base[name])
   }
   return ladders
 }
 
-function ladderOf(name: LimitName, setting: number | CallLadder | null): CallLadder {
+/** @param base The thresholds for a setting that has only switches. */
+function ladderOf(name: LimitName, setting: number | CallLadder | null, base: CallLadder): CallLadder {
   // JSON writes Infinity as null, and a journal is JSON.
   if (setting === null || setting === Number.POSITIVE_INFINITY) return off
   if (typeof setting !== 'object') return kinds[name].ladder(threshold(`limits.${name}`, name, setting))
+  if (Array.isArray(setting)) throw invalid(`limits.${name} must be a number or an object, not a list.`)
   const { refusal, switches = [] } = kinds[name]
+  const given = Object.entries(setting).filter(([, value]) => value !== undefined)
+  if (given.length > 0 && given.every(([key]) => switches.includes(key))) {
+    if (isOff(base)) throw invalid(`limits.${name} needs a threshold beside ${switches.join(' and ')}.`)
+    return ladderOf(name, { ...base, ...setting }, base)
+  }
   const ladder = Object.fromEntries(
     Object.entries(setting).flatMap(([key, value]: [string, unknown]): [string, unknown][] => {
       if (switches.includes(key))
@@ -180,6 +187,7 @@ function ladderOf(name: LimitName, setting: number | CallLadder | null): CallLad
       return isUnset ? [] : [[key, threshold(`limits.${name}.${key}`, name, value)]]
     }),
   ) as CallLadder
+  if (isOff(ladder)) return off
   const { warn = 0, refuse = warn, conclude = refuse, abort = conclude } = ladder
   if (warn > refuse || refuse > conclude || conclude > abort) {
     throw invalid(

@@ -8,22 +8,28 @@ export type Asked = GrowingMap<number>
 
 export const nothingAsked: Asked = GrowingMap.empty()
 
-/** Counts a call. Where only calls in a row count, any other one forgets those before. */
-export function ask(before: Asked, signature: number, inARow: boolean): Asked {
-  const counted = inARow && !before.has(signature) ? nothingAsked : before
-  return counted.set(signature, (before.get(signature) ?? 0) + 1)
+interface Counting {
+  /** Whether any other call forgets those before. */
+  readonly inARow?: boolean
 }
 
-/** Takes the calls of a step in: those that were counted when they were made. */
-export function askAll(
-  before: Asked,
-  calls: readonly OpenCall[],
-  { inARow = false }: { inARow?: boolean },
-): Asked {
-  return calls.reduce(
-    (asked, open) => (open.asked === undefined ? asked : ask(asked, open.signature, inARow)),
-    before,
-  )
+/** Counts a call. */
+export function ask(before: Asked, signature: number, counting: Counting): Asked {
+  return askOther(before, signature, counting).set(signature, (before.get(signature) ?? 0) + 1)
+}
+
+/** Takes in a call that is not counted. */
+export function askOther(before: Asked, signature: number, { inARow = false }: Counting): Asked {
+  return inARow && !before.has(signature) ? nothingAsked : before
+}
+
+/** Takes the calls of a step in: counted are those that were when they were made. */
+export function askAll(before: Asked, calls: readonly OpenCall[], counting: Counting): Asked {
+  return calls.reduce((asked, open) => {
+    // What the model asked for counts, not what a person made of it.
+    const { asked: count, signature, askedAs = signature } = open
+    return count === undefined ? askOther(asked, askedAs, counting) : ask(asked, askedAs, counting)
+  }, before)
 }
 
 /** The count from which on a call does not run: Infinity where it always does. */

@@ -136,6 +136,51 @@ describe('the limit of same calls', () => {
     expect(within.runs).toHaveLength(3)
   })
 
+  it('runs nothing else of the reply with which it ends the run, and asks nobody about it', async () => {
+    const pay = { ...counter({ name: 'pay' }), needsApproval: true }
+    const look = counter()
+    const model = scriptedModel([
+      looking({ n: 1 }),
+      { calls: [{ name: 'pay' }, { name: 'look', arguments: { n: 1 } }, { name: 'pay' }] },
+    ])
+    const limits = { sameCalls: { abort: 2 } }
+    const outcome = await createAgent({ model, tools: [look, pay], limits }).run('go')
+    expect(expectAborted(outcome).stoppedBy?.limit).toBe('sameCalls')
+    expect([look.runs, pay.runs]).toEqual([[{ n: 1 }], []])
+    expect(outcome.toolCalls.total).toBe(1)
+    expect(results(outcome.transcript)[1]).toContain('Error (limit_reached): The run has reached a limit')
+    expectSendable(outcome)
+  })
+
+  it('counts no call of a tool that there is not: it is told each time which ones there are', async () => {
+    const missing: ScriptedStep = { calls: [{ name: 'nope', arguments: { n: 1 } }] }
+    const { results: told } = await run([missing, missing, 'fine'], 2)
+    for (const text of told) expect(text).toContain('Error (unknown_tool)')
+  })
+
+  it('counts what the model asked for, whatever a person made of it', async () => {
+    const look = { ...counter(), needsApproval: true }
+    const model = scriptedModel([looking({ n: 1 }), looking({ n: 1 }), 'fine'])
+    const agent = createAgent({ model, tools: [look], journal: memoryJournal(), limits: { sameCalls: 2 } })
+    const waiting = await agent.run('go', { runId: 'r' })
+    const [pending] = waiting.status === 'waiting' ? waiting.approvals : []
+    const decision = { callId: pending?.callId ?? '', approved: true, arguments: { n: 2 } }
+    const outcome = expectDone(await agent.resume('r', { decisions: [decision] }))
+    expect(look.runs).toEqual([{ n: 2 }])
+    expect(results(outcome.transcript)[1]).toBe(refusal(2))
+  })
+
+  it('in a row is broken by any other call, counted or not', async () => {
+    const wait = counter({ name: 'wait', repeatable: true })
+    const steps = [looking({ n: 1 }), { calls: [{ name: 'wait' }] }, looking({ n: 1 }), 'fine']
+    const agent = createAgent({
+      model: scriptedModel(steps),
+      tools: [counter(), wait],
+      limits: { sameCalls: { abort: 2, inARow: true } },
+    })
+    expectDone(await agent.run('go'))
+  })
+
   it('runs calls of one reply that ask for the same once, and counts them once', async () => {
     const { runs, results } = await run([looking({}, {}), looking({}, {}), 'enough'], 2)
     expect(runs).toHaveLength(1)

@@ -45,6 +45,16 @@ describe('the thresholds of a limit', () => {
     })
   })
 
+  it('keep their thresholds where only a switch is given', () => {
+    expect(laddersOf({ errorStreak: { perTool: false } }).errorStreak).toEqual({
+      conclude: 3,
+      perTool: false,
+    })
+    const settings = resolveSettings({ limits: { errorStreak: { abort: Infinity, perTool: false } } })
+    expect(settings.limits.errorStreak).toEqual({})
+    expect(resolveSettings(JSON.parse(JSON.stringify(settings)))).toEqual(settings)
+  })
+
   it('are the same after a way through JSON', () => {
     const settings = resolveSettings({ limits: { steps: Number.POSITIVE_INFINITY, time: 1000 } })
     expect(resolveSettings(JSON.parse(JSON.stringify(settings)))).toEqual(settings)
@@ -69,13 +79,15 @@ describe('the thresholds of a limit', () => {
     [{ steps: { warn: 1.5 } }, 'limits.steps.warn must be a whole number of at least 1, not 1.5.'],
     [{ steps: { max: 5 } }, 'limits.steps knows no "max". It knows warn, conclude and abort'],
     [{ sameCalls: 1 }, 'limits.sameCalls must be a whole number of at least 2, not 1.'],
-    [{ sameCalls: { inARow: 1 } }, 'limits.sameCalls.inARow must be true or false, not 1.'],
+    [{ sameCalls: { refuse: 2, inARow: 1 } }, 'limits.sameCalls.inARow must be true or false, not 1.'],
     [
       { sameCalls: { max: 2 } },
       'It knows warn, refuse, conclude and abort, each with a threshold, and inARow',
     ],
     [{ sameCalls: { refuse: 4, abort: 3 } }, 'warn (0) up to refuse (4) up to conclude (4) up to abort (3)'],
     [{ repeats: { refuse: 2 } }, 'limits.repeats knows no "refuse"'],
+    [{ sameCalls: { inARow: true } }, 'limits.sameCalls needs a threshold beside inARow.'],
+    [{ sameCalls: [] }, 'limits.sameCalls must be a number or an object, not a list.'],
     [{ errorStreak: { perTool: null } }, 'limits.errorStreak.perTool must'],
     [{ steps: { warn: 9, conclude: 8 } }, 'limits.steps must react more strictly the higher it counts'],
     [{ steps: { conclude: 9, abort: 8 } }, 'limits.steps must react more strictly the higher it counts'],

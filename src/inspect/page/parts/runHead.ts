@@ -76,7 +76,7 @@ export function RunHead({ inspector, run, view, elapsed }: RunHeadProps): JSX.El
         isLive &&
         h('button', { type: 'button', onClick: () => setAsked('message') }, texts.run.message),
       canAct &&
-        isLive &&
+        (isLive || status === 'waiting') &&
         h('button', { type: 'button', class: 'danger', onClick: () => setAsked('cancel') }, texts.run.cancel),
       canResume && h('button', { type: 'button', onClick: tryResume }, texts.run.resume),
     ),

@@ -80,7 +80,7 @@ export function RunsPane({
       ),
     ),
     rows.length === 0
-      ? h('p', { class: 'empty' }, emptyText(inspector.isListLoading, isFiltered, texts.runs))
+      ? h('p', { class: 'empty' }, emptyText(inspector, isFiltered, texts.runs))
       : h(VirtualList, {
           label: texts.runs.heading,
           class: 'runs-list',
@@ -98,11 +98,12 @@ export function RunsPane({
 }
 
 function emptyText(
-  isLoading: boolean,
+  { isListLoading, listProblem }: Inspector,
   isFiltered: boolean,
-  texts: { loading: string; none: string; noneYet: string },
+  texts: { loading: string; none: string; noneYet: string; unread(problem: string): string },
 ): string {
-  if (isLoading) return texts.loading
+  if (isListLoading) return texts.loading
+  if (listProblem !== undefined) return texts.unread(listProblem)
   return isFiltered ? texts.none : texts.noneYet
 }
 

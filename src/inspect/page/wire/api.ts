@@ -93,7 +93,7 @@ export async function openStream(
   lastId: string,
   signal: AbortSignal,
 ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
-  const query = runId === undefined ? '' : `?run=${encodeURIComponent(runId)}`
+  const query = runId === undefined ? '' : `?run=${encodeURIComponent(runId.toWellFormed())}`
   const headers = { accept: 'text/event-stream', ...(lastId === '' ? {} : { 'last-event-id': lastId }) }
   const { body } = await answerOf(`api/stream${query}`, { headers, signal })
   if (body === null) throw new ApiError({ code: 'no_answer', message: 'The stream is empty.' }, 0)
@@ -101,7 +101,7 @@ export async function openStream(
 }
 
 function pathOf(runId: string): string {
-  return `api/runs/${encodeURIComponent(runId)}`
+  return `api/runs/${encodeURIComponent(runId.toWellFormed())}`
 }
 
 function post<Answer>(path: string, body: unknown): Promise<Answer> {

@@ -1,5 +1,6 @@
 import type { About, ChartDrawing, InspectedEvent, RunRow, StreamMessage } from '../../protocol.ts'
 import { RunHistory } from '../run/runHistory.ts'
+import { messageOf } from '../words/messageOf.ts'
 import { ApiError, readAbout, readChart, readEvents, readRun, readRuns } from './api.ts'
 import { type RunFilter, RunList } from './runList.ts'
 import { type Connection, Stream } from './stream.ts'
@@ -29,6 +30,8 @@ export class Inspector {
   connection: Connection = 'connecting'
   list: RunList = new RunList({ search: '' })
   isListLoading = true
+  /** Why the runs could not be read the last time. */
+  listProblem: string | undefined
   /** Where the list goes on; undefined where all of it is known. */
   nextRuns: string | undefined
   open: OpenRun | undefined
@@ -135,14 +138,16 @@ export class Inspector {
         const { runs, next } = await readRuns(list.filter, from)
         if (list !== this.list) return
         list.add(runs)
+        this.listProblem = undefined
         // A list of which more is known than its first page goes on where it went on before.
         if (from !== undefined || list.rows.length <= runs.length) this.nextRuns = next
         // A page of a search may be empty though what is searched for comes later.
         if (this.nextRuns === undefined || list.rows.length >= ENOUGH_ROWS) return
         this.#changed()
       }
-    } catch {
+    } catch (thrown) {
       // The stream will say hello again, and the list is read then.
+      if (list === this.list) this.listProblem = messageOf(thrown)
     } finally {
       if (list === this.list) this.isListLoading = false
       this.#changed()

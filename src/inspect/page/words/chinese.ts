@@ -25,6 +25,7 @@ export const chinese: Texts = {
     filter: '状态',
     none: '没有符合条件的运行。',
     noneYet: '还没有运行。新的运行会出现在这里。',
+    unread: (problem) => `无法读取运行列表：${problem}`,
     loading: '正在读取运行列表',
     live: '实时',
     fork: '分叉',

@@ -33,6 +33,7 @@ export const english = {
     filter: 'Status',
     none: 'No run fits.',
     noneYet: 'No runs yet. Those that begin appear here.',
+    unread: (problem: string): string => `The runs cannot be read: ${problem}`,
     loading: 'Reading runs',
     live: 'live',
     fork: 'fork',

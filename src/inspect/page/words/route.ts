@@ -18,5 +18,5 @@ export function routeOf(hash: string): Route {
 
 export function hashOf({ runId, at }: Route): string {
   if (runId === undefined) return '#/'
-  return `#/run/${encodeURIComponent(runId)}${at === undefined ? '' : `/${at}`}`
+  return `#/run/${encodeURIComponent(runId.toWellFormed())}${at === undefined ? '' : `/${at}`}`
 }
