@@ -27,6 +27,15 @@ describeInBrowser('a stored run in the page', ({ open }) => {
       expect(await page.getByRole('button', { name, exact: true }).count(), name).toBe(0)
   })
 
+  it('is not said to be missing where the list cannot be read', async () => {
+    const list: Journal['list'] = () => {
+      throw new Error('the disk is on fire')
+    }
+    const page = await open({ journal: { ...memoryJournal(), list }, expected: /50\d/ })
+    await page.getByText('The runs cannot be read: ').waitFor()
+    await page.getByText('the disk is on fire').waitFor()
+  })
+
   it('is looked at in the past: state, transcript and limits are what they were', async () => {
     const page = await open({ journal: await storedRun(), hash: '#/run/past' })
     await page.locator('.row-tool', { hasText: 'Porto' }).click()

@@ -28,6 +28,16 @@ describeInBrowser('a person in the page', ({ open }) => {
     expect(await page.locator('.approval').count()).toBe(0)
   })
 
+  it('cancels a run that waits', async () => {
+    const { agent, booked } = bookingAgent()
+    await agent.run('Book a seat.', { runId: 'r' })
+    const page = await open({ agent, hash: '#/run/r' })
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click()
+    await page.getByRole('dialog').locator('button.danger').click()
+    await page.getByText('state: aborted').waitFor()
+    expect(booked).toEqual([])
+  })
+
   it('rejects a call, and the model is told why', async () => {
     const { agent, model, booked } = bookingAgent()
     await agent.run('Book a seat.', { runId: 'r' })
