@@ -5,6 +5,7 @@ import { summaryAfter } from '../journal/summary.ts'
 import { outputFormat } from '../outputFormat.ts'
 import type { AgentEvent } from '../runtime/events.ts'
 import type { Redact } from '../runtime/notify.ts'
+import { isThenable, within } from '../thenables.ts'
 import { abridged, type KeptEvent, keepEvent } from './keptEvent.ts'
 import { LeastRecent } from './leastRecent.ts'
 import type { AnyAgent } from './liveRun.ts'
@@ -39,6 +40,9 @@ const REMEMBERED_RUNS = 4
 
 /** A request of no more messages of the conversation is shown whole, unless they are long. */
 const FEW_MESSAGES = 200
+
+/** Milliseconds for which a store is waited for: what is under way can be seen without it. */
+const STORE_MS = 5000
 
 /** Milliseconds for which a run is told before others get their turn. */
 const TURN_MS = 10
@@ -252,7 +256,8 @@ export class StoredRuns {
 /** @throws JournalError where an entry cannot be read; LoopchartError `journal_error` where the store fails otherwise. */
 async function answerOf<Value>(what: string, ask: () => Value | Promise<Value>): Promise<Value> {
   try {
-    return await ask()
+    const answer = ask()
+    return isThenable(answer) ? await within(STORE_MS, answer, late) : answer
   } catch (cause) {
     if (cause instanceof LoopchartError) throw cause
     throw new LoopchartError('journal_error', `The journal could not ${what}: ${messageOf(cause)}`, { cause })
@@ -280,6 +285,10 @@ function made(make: () => AgentEvent): AgentEvent | undefined {
   } catch {
     return undefined
   }
+}
+
+function late(): Error {
+  return new Error(`it did not answer within ${STORE_MS} ms`)
 }
 
 function recordedBy(entries: readonly JournalEntry[]) {

@@ -63,6 +63,8 @@ class Telling {
   #narrator: Narrator
   #told: ToldEvent[] = []
   #at = 0
+  /** Whether it is the run that is forked of which is told: what it had under way, the fork begins by itself. */
+  #isCopy = false
   /** When the run began or went on last. */
   #startedAt = 0
 
@@ -84,10 +86,12 @@ class Telling {
       case 'started':
       case 'migrated':
         this.#journal.take(entry)
+        this.#isCopy = entry.type === 'started' && entry.forkOf !== undefined
         this.#begin(entry.type === 'started' ? undefined : position)
         break
       case 'resumed':
         this.#journal.take(entry)
+        this.#isCopy = false
         this.#begin(position)
         break
       case 'intent':
@@ -144,7 +148,7 @@ class Telling {
   /** The journal itself tells when tools began. */
   #start(effects: readonly Effect[]): void {
     for (const effect of effects) {
-      if (effect.kind === 'runTool') continue
+      if (effect.kind === 'runTool' || (this.#isCopy && !this.#hasSettled(effect.place))) continue
       this.#narrator.effectStarted(effect)
       if (effect.kind === 'callModel') this.#tellRequest(effect.input)
       if (effect.kind === 'sleep') {
@@ -172,6 +176,10 @@ class Telling {
         ...requestOf(input),
       }),
     })
+  }
+
+  #hasSettled(place: string): boolean {
+    return this.#settlementOf(place) !== undefined
   }
 
   /** The entry that says how an effect ended which begins now. */

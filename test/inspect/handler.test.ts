@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Hono } from 'hono'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createAgent, memoryJournal } from '../../src/index.ts'
 import { type InspectHandlerOptions, inspectHandler, nodeListener } from '../../src/inspect/index.ts'
 import type { About, ChartDrawing, EventsPage, InspectedEvent, RunsPage } from '../../src/inspect/protocol.ts'
@@ -14,6 +14,7 @@ const adding: ScriptedStep = { calls: [{ name: 'add', arguments: { a: 1, b: 2 },
 
 const closing: (() => void)[] = []
 afterEach(() => {
+  vi.useRealTimers()
   for (const close of closing.splice(0)) close()
 })
 
@@ -350,6 +351,21 @@ describe('the inspector as a handler', () => {
     expect(await page.rows()).toMatchObject([{ runId: 'r', status: 'done' }])
   })
 
+  it('waits for no journal that hangs', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const never = (): Promise<never> => new Promise(() => {})
+    const agent = adder(['hi'], journalThat({ list: never, load: never }))
+    const page = pageOf(inspected({ agent }))
+    await agent.run('go', { runId: 'r' })
+    const rows = page.rows()
+    // It is asked once for the page, and once for what comes after it.
+    for (let asked = 0; asked < 2; asked++) {
+      await new Promise(setImmediate)
+      await vi.advanceTimersByTimeAsync(5000)
+    }
+    expect(await rows).toMatchObject([{ runId: 'r', status: 'done' }])
+  })
+
   it('joins the beginning of a run from its journal to what was watched', async () => {
     const journal = memoryJournal()
     const tools = [{ ...countingAdd(), needsApproval: true }]
@@ -397,6 +413,13 @@ describe('the inspector as a handler', () => {
     expect(await page.rows()).toContainEqual(
       expect.objectContaining({ runId: 'f', forkOf: { runId: 'r', at: 1 } }),
     )
+    // The model call that the fork begins with is made once, by the fork.
+    const told = await pageOf(inspected({ journal })).events('f')
+    expect(told.filter(({ type }) => type.startsWith('model.')).map(({ type }) => type)).toEqual([
+      'model.started',
+      'model.requested',
+      'model.finished',
+    ])
   })
 
   it.each([
