@@ -1,4 +1,4 @@
-import { defineTool, type Message, openaiChat } from 'loopchart'
+import { type AgentEvent, defineTool, type Message, ModelError, openaiChat } from 'loopchart'
 import { HANG, type ScriptedStep, scriptedModel } from 'loopchart/testing'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
@@ -51,11 +51,11 @@ describe('the recipe agent-executor', () => {
     [(problem: string) => `Check your output! ${problem}`, /^go\n\nCheck your output! Your last reply/],
     ['JSON, please.', /^go\n\nJSON, please\.$/],
   ])('with handle_parsing_errors %s tells the model, and goes on', async (handleParsingErrors, told) => {
-    const model = scriptedModel(['I think so.', 'Hm.', answer])
+    const model = scriptedModel(['I think so.', 'Hm.', 'Well.', 'So.', 'No.', answer])
     const outcome = expectDone(await agentExecutor(model, { tools, handleParsingErrors }).run('go'))
     expect(outcome.output).toBe('enough')
-    expect(notes(model.requests[1]?.messages)).toMatch(told)
-    expect(notes(model.requests[2]?.messages)).toMatch(told)
+    expect(model.requests).toHaveLength(6)
+    for (const { messages } of model.requests.slice(1)) expect(notes(messages)).toMatch(told)
   })
 
   it('without handle_parsing_errors ends at the first reply that cannot be read', async () => {
@@ -84,6 +84,37 @@ describe('the recipe agent-executor', () => {
       ...['model.started', 'model.finished'],
       'run.finished',
     ])
+  })
+
+  it('calls back as on_llm_new_token, on_llm_error and on_tool_error do', async () => {
+    const broken = defineTool({
+      name: 'look',
+      description: 'Fails.',
+      input: z.object({ n: z.number() }),
+      run: () => {
+        throw new Error('out of order')
+      },
+    })
+    const down = new ModelError('bad_request', 'no such model', { retryable: false })
+    const events: AgentEvent[] = []
+    const onEvent = (event: AgentEvent): unknown => events.push(event)
+    await agentExecutor(scriptedModel([act(0), answer]), { tools: [broken] }).run('go', { onEvent })
+    await agentExecutor(scriptedModel([down]), { tools }).run('go', { onEvent })
+    const tokens = events.flatMap((event) => (event.type === 'model.delta' ? [event.text] : []))
+    expect(tokens.join(''), 'of the answer, not of the JSON around it').toBe('enough')
+    expect(events).toContainEqual(expect.objectContaining({ type: 'tool.finished', error: 'failed' }))
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'model.failed',
+        error: expect.objectContaining({ code: 'bad_request' }),
+      }),
+    )
+  })
+
+  it('stops by force at iterations and time only: a model that repeats itself still answers', async () => {
+    const model = scriptedModel([...Array(3).fill(act(1)), answer])
+    const outcome = expectDone(await agentExecutor(model, { tools }).run('go'))
+    expect(outcome).toMatchObject({ output: 'enough', stoppedBy: { limit: 'repeats' } })
   })
 
   it('runs over HTTP on a server that knows no tool calling', async () => {

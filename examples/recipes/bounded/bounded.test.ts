@@ -14,6 +14,9 @@ const registryOf = (...tools: readonly Tool[]): Map<string, Tool> =>
 const results = (transcript: readonly Message[]): string[] =>
   transcript.flatMap((message) => (message.role === 'tool' ? [message.content] : []))
 
+const retriesIn = (events: readonly AgentEvent[]): { delayMs: number }[] =>
+  events.flatMap((event) => (event.type === 'tool.retried' ? [{ delayMs: event.delayMs }] : []))
+
 describe('the recipe bounded', () => {
   it('offers what is in the registry when a step begins', async () => {
     const registry = registryOf()
@@ -91,6 +94,31 @@ describe('the recipe bounded', () => {
     expect(expectDone(await bounded(news, registryOf(other)).run('go')).stoppedBy).toBeUndefined()
   })
 
+  it.each([
+    [0.75, 'goes on'],
+    [0.79, 'goes on'],
+    [0.81, 'ends'],
+    [0.85, 'ends'],
+  ])('takes a result of which the share %f is known for one after which it %s', async (share, what) => {
+    // 102 words have 100 runs of three; where so many words and two more are known, that is the share of the runs.
+    const known = 100 * share + 2
+    const search = tool('search', ({ q }) =>
+      Array.from({ length: 102 }, (_, n) => (q === 'a' || n < known ? `word${n}` : `news${n}`)).join(' '),
+    )
+    const model = scriptedModel([calling('search', { q: 'a' }), calling('search', { q: 'b' }), 'an answer'])
+    const outcome = expectDone(await bounded(model, registryOf(search)).run('go'))
+    expect(outcome.stoppedBy?.limit).toBe(what === 'ends' ? 'stagnation' : undefined)
+  })
+
+  it('ends, too, where it is a failing call that is made twice running', async () => {
+    const broken = tool('broken', () => {
+      throw new Error('out of order')
+    })
+    const model = scriptedModel([calling('broken'), calling('broken')])
+    const outcome = expectAborted(await bounded(model, registryOf(broken)).run('go'))
+    expect(outcome.stoppedBy?.limit).toBe('sameCalls')
+  })
+
   describe('with tools that fail', () => {
     beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
     afterEach(() => void vi.useRealTimers())
@@ -104,7 +132,7 @@ describe('the recipe bounded', () => {
       return { outcome: expectDone(await running), model, events }
     }
 
-    it('tries a call once more by itself', async () => {
+    it('tries a call once more by itself, at once', async () => {
       let runs = 0
       const flaky = tool('flaky', () => {
         if (++runs === 1) throw new Error('a hiccup')
@@ -112,7 +140,18 @@ describe('the recipe bounded', () => {
       })
       const { outcome, events } = await run(registryOf(flaky), [calling('flaky'), 'fine'])
       expect(outcome.toolCalls).toEqual({ total: 1, failed: 0 })
-      expect(events.filter(({ type }) => type === 'tool.retried')).toHaveLength(1)
+      expect(retriesIn(events)).toEqual([{ delayMs: 0 }])
+    })
+
+    it('tries it once more only', async () => {
+      let runs = 0
+      const broken = tool('broken', () => {
+        runs++
+        throw new Error('out of order')
+      })
+      const { outcome } = await run(registryOf(broken), [calling('broken'), 'sorry'])
+      expect(outcome.toolCalls).toEqual({ total: 1, failed: 1 })
+      expect(runs).toBe(2)
     })
 
     it('degrades to a direct answer without tools after failures in a row', async () => {

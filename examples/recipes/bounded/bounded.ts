@@ -7,9 +7,9 @@ import { compose, createAgent, defineTool, outline, tokenBudget } from 'loopchar
 import { z } from 'zod'
 import { withModel } from '../withModel.ts'
 
-/** Each call is tried once more by itself, and given up after 10 s. */
-export const patient: Pick<ToolDefinition, 'retries' | 'isTransient' | 'timeoutMs'> = {
-  retries: 1,
+/** Each call is tried once more by itself, at once, and given up after 10 s. */
+export const patient: Pick<ToolDefinition, 'retryDelaysMs' | 'isTransient' | 'timeoutMs'> = {
+  retryDelaysMs: [0],
   isTransient: () => true,
   timeoutMs: 10_000,
 }

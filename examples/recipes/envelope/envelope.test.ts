@@ -92,7 +92,10 @@ describe('the recipe envelope', () => {
 
     it('gives each call up after 30 s, and says so in the end', async () => {
       const model = scriptedModel([HANG, HANG, HANG, HANG])
-      const running = envelope(model).run('Hello?')
+      const waited: number[] = []
+      const running = envelope(model).run('Hello?', {
+        onEvent: (event) => event.type === 'retry.scheduled' && waited.push(event.delayMs),
+      })
       await vi.advanceTimersByTimeAsync(29_999)
       expect(model.requests).toHaveLength(1)
       await vi.advanceTimersByTimeAsync(1 + 1000)
@@ -103,6 +106,7 @@ describe('the recipe envelope', () => {
         message: 'The model call failed after 4 attempts: scripted did not answer within 30000 ms.',
         error: { code: 'timeout' },
       })
+      expect(waited).toEqual([1000, 2000, 4000])
     })
 
     it('waits out a rate limit exponentially', async () => {

@@ -134,6 +134,30 @@ describe('the recipe function-calling', () => {
     const outcome = expectDone(await functionCalling(scriptedModel(steps)).run('How warm is it?'))
     expect(outcome.toolCalls).toEqual({ total: 5, failed: 4 })
   })
+
+  it('counts them anew after a success of any tool', async () => {
+    const reading = (page: number): ScriptedReply => ({ calls: [{ name: 'read', arguments: { page } }] })
+    const failing = defineTool({
+      name: 'get_weather',
+      description: 'Fails.',
+      input: z.object({ city: z.string() }),
+      run: () => {
+        throw new RangeError('there is no station')
+      },
+    })
+    const steps = [
+      asking('Rome'),
+      reading(1),
+      asking('Bern'),
+      reading(2),
+      asking('Bonn'),
+      reading(3),
+      'no idea',
+    ]
+    const agent = functionCalling(scriptedModel(steps), [failing, wordy('')])
+    const outcome = expectDone(await agent.run('How warm is it?'))
+    expect(outcome).toMatchObject({ output: 'no idea', toolCalls: { total: 6, failed: 3 } })
+  })
 })
 
 describe('the program', () => {

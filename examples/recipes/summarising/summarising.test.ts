@@ -51,6 +51,44 @@ describe('the recipe summarising', () => {
     expect(new Set(model.requests.map(({ messages }) => messages[0]?.content)).size).toBe(1)
   })
 
+  it('makes no summary at twelve messages, makes one at thirteen, and keeps six', async () => {
+    const pair = { calls: [1, 2].map((n) => ({ name: 'look', arguments: { n } })) }
+    /** Answers so many questions without a call, and one more in which two calls are made. */
+    const talked = async (turns: number) => {
+      const summariser = noteTaker()
+      const model = scriptedModel([...Array(turns).fill('fine'), pair, 'found'])
+      const conversation = summarising(model, { tools: [look()], summariser }).session('s')
+      for (let n = 0; n <= turns; n++) expectDone(await conversation.run(`question ${n}`))
+      return { shown: model.requests.at(-1)?.messages ?? [], summaries: summariser.requests.length }
+    }
+    const within = await talked(4)
+    expect(within.shown.slice(1), 'the system message aside').toHaveLength(12)
+    expect(within.summaries).toBe(0)
+    const beyond = await talked(5)
+    expect(
+      beyond.shown.slice(2).map(({ role }) => role),
+      'behind system message and summary',
+    ).toEqual([...['user', 'assistant'], ...['user', 'assistant', 'tool', 'tool']])
+    expect(beyond.summaries).toBe(1)
+
+    const thirteen = noteTaker()
+    const conversation = summarising(scriptedModel(Array(7).fill('fine')), { summariser: thirteen }).session(
+      's',
+    )
+    for (let n = 0; n < 7; n++) await conversation.run(`question ${n}`)
+    expect(thirteen.requests).toHaveLength(1)
+  })
+
+  it('remembers what was said in few words, in notes that are longer', async () => {
+    const notes =
+      'The user is called Ada. She lives in Oslo. Nothing was decided, and no question of hers is open.'
+    const model = scriptedModel(Array(8).fill('I see.'))
+    const conversation = summarising(model, { summariser: scriptedModel(Array(8).fill(notes)) }).session('s')
+    for (const said of ['I am Ada.', 'Oslo.', 'Tea.', 'Rain.', 'Cats.', 'Hm.', 'So?', 'My name?'])
+      await conversation.run(said)
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('called Ada')
+  })
+
   it('answers the third call with the same signature, and those after it, with a warning in place of running it', async () => {
     const runs: unknown[] = []
     const counting = tool('look', (args) => runs.push(args))
