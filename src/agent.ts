@@ -20,7 +20,7 @@ import { JournalError, LoopchartError, MisuseError, messageOf } from './errors.t
 import { withinGrace } from './grace.ts'
 import { inspectIfAsked } from './inspectSwitch.ts'
 import type { Journal, JournalEntry, RunEvent } from './journal/entry.ts'
-import { type AgentFingerprint, fingerprintOf } from './journal/fingerprint.ts'
+import { type AgentFingerprint, fingerprintOf, recordedBy } from './journal/fingerprint.ts'
 import { type AgentMachine, createAgentMachine } from './machines/agentMachine.ts'
 import type { AgentInput, RunInput } from './machines/context.ts'
 import type { ToolAnswer } from './machines/effects.ts'
@@ -692,12 +692,6 @@ type Prepare<Output> = (
 ) => Promise<PreparedRun>
 
 type ModelEffect = Extract<Effect, { kind: 'callModel' }>
-
-/** The agent that went on with a run last. */
-function recordedBy(entries: readonly JournalEntry[]): AgentFingerprint | undefined {
-  const start = entries.findLast((entry) => entry.type === 'started' || entry.type === 'migrated')
-  return start?.agent
-}
 
 function endedAs(outcome: Outcome<unknown>, reason: AbortReason): boolean {
   return outcome.status === 'aborted' && outcome.reason === reason

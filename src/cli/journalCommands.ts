@@ -1,6 +1,7 @@
 import { styleText } from 'node:util'
 import { LoopchartError } from '../errors.ts'
 import type { Journal, JournalEntry, RunSummary } from '../journal/entry.ts'
+import { recordedBy } from '../journal/fingerprint.ts'
 import { diff } from '../runtime/diff.ts'
 import { type Replay, replay } from '../runtime/replay.ts'
 import type { LookingCommand } from './arguments.ts'
@@ -78,8 +79,7 @@ async function listed(journal: Journal, summary: RunSummary): Promise<ListedRun>
  * @throws LoopchartError `other_agent` for a run of another program.
  */
 export function requireOwn(runId: string, entries: readonly JournalEntry[], name: string): void {
-  const start = entries.findLast((entry) => entry.type === 'started' || entry.type === 'migrated')
-  if (start?.agent?.name === name) return
+  if (recordedBy(entries)?.name === name) return
   throw new LoopchartError(
     'other_agent',
     `The run "${runId}" is of another program, which alone has its tools. Go on with it there: agent.resume or agent.fork.`,

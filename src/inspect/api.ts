@@ -1,4 +1,4 @@
-import type { RunStatus } from '../journal/entry.ts'
+import { runStatuses } from '../journal/runQuery.ts'
 import type { Decision } from '../machines/reducers.ts'
 import type { UserMessage } from '../messages/types.ts'
 import { VERSION } from '../version.ts'
@@ -11,8 +11,6 @@ import type { Poll } from './poll.ts'
 import type { About, ForkRequest, RunRow } from './protocol.ts'
 import { bodyOf } from './requestBody.ts'
 import { eventText, pageText } from './timeline.ts'
-
-const STATUSES: readonly RunStatus[] = ['running', 'waiting', 'done', 'aborted']
 
 /** Runs of one page of the list. */
 const DEFAULT_ROWS = 50
@@ -86,9 +84,9 @@ export class Api {
 
   async #runs(query: URLSearchParams): Promise<Response> {
     const status = query.get('status') ?? undefined
-    const known = STATUSES.find((name) => name === status)
+    const known = runStatuses.find((name) => name === status)
     if (status !== undefined && known === undefined) {
-      throw badRequest(`status is one of ${STATUSES.join(', ')}, not "${status}".`)
+      throw badRequest(`status is one of ${runStatuses.join(', ')}, not "${status}".`)
     }
     const cursor = query.get('before')
     const before = cursor === null ? undefined : placeOf(cursor)

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { LoopchartError, messageOf } from '../errors.ts'
 import type { Journal, JournalEntry, RunQuery, RunSummary } from '../journal/entry.ts'
+import { recordedBy } from '../journal/fingerprint.ts'
 import { summaryAfter } from '../journal/summary.ts'
 import { outputFormat } from '../outputFormat.ts'
 import type { AgentEvent } from '../runtime/events.ts'
@@ -289,11 +290,6 @@ function made(make: () => AgentEvent): AgentEvent | undefined {
 
 function late(): Error {
   return new Error(`it did not answer within ${STORE_MS} ms`)
-}
-
-function recordedBy(entries: readonly JournalEntry[]) {
-  const start = entries.findLast((entry) => entry.type === 'started' || entry.type === 'migrated')
-  return start?.agent
 }
 
 function problemOf(thrown: unknown): string {

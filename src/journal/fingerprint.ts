@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { canonicalJson } from '../messages/canonicalJson.ts'
 import type { ToolSpec } from '../messages/types.ts'
 import { VERSION } from '../version.ts'
+import type { JournalEntry } from './entry.ts'
 
 /**
  * What an agent is made of, as far as it decides what a run asks for: so that a run which no longer fits can say what has
@@ -43,4 +44,9 @@ const HASH_LENGTH = 16
 /** The first 64 bits of SHA-256, in hexadecimal: enough to tell that something has changed. */
 function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH)
+}
+
+/** The agent that went on with a run last; `undefined` where its journal does not tell. */
+export function recordedBy(entries: readonly JournalEntry[]): AgentFingerprint | undefined {
+  return entries.findLast((entry) => entry.type === 'started' || entry.type === 'migrated')?.agent
 }

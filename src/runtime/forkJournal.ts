@@ -6,7 +6,7 @@ import type { ToolAnswer } from '../machines/effects.ts'
 import type { Limits } from '../machines/limits/limits.ts'
 import { resolveSettings } from '../machines/settings.ts'
 import { toolError } from '../messages/toolTexts.ts'
-import { JournalFold } from './journalFold.ts'
+import { JournalFold, startOf } from './journalFold.ts'
 import { JournalMismatchError } from './journalMismatch.ts'
 import type { Effect, PureMachine } from './pureMachine.ts'
 
@@ -194,14 +194,6 @@ class Forking {
 function upToNow(entries: readonly JournalEntry[]): readonly JournalEntry[] {
   const since = Math.max(0, environment().wallNow() - (entries.at(-1)?.at ?? 0))
   return entries.map((entry) => ({ ...entry, at: entry.at + since }))
-}
-
-/** Where the agent's own steps begin: those from before a migration are another agent's. */
-function startOf(entries: readonly JournalEntry[]): number {
-  return Math.max(
-    0,
-    entries.findLastIndex(({ type }) => type === 'migrated'),
-  )
 }
 
 function isStart(entry: JournalEntry): entry is Extract<JournalEntry, { type: 'started' | 'migrated' }> {

@@ -184,17 +184,21 @@ function endOf(status: string, reason: string | undefined): string {
   return reason === undefined ? status : `${status}: ${reason}`
 }
 
+/** Where an agent's own steps begin: what was recorded before the run was migrated, it need not understand. */
+export function startOf(entries: readonly JournalEntry[]): number {
+  return Math.max(
+    0,
+    entries.findLastIndex(({ type }) => type === 'migrated'),
+  )
+}
+
 /** Where an agent takes a run up again. */
 export function foldJournal(
   machine: PureMachine,
   entries: readonly JournalEntry[],
   options: JournalFoldOptions,
 ): JournalFold {
-  // What was recorded before the run was migrated, the agent that goes on need not understand.
-  const first = Math.max(
-    0,
-    entries.findLastIndex(({ type }) => type === 'migrated'),
-  )
+  const first = startOf(entries)
   const journal = new JournalFold(machine, options, first)
   for (const entry of entries.slice(first)) journal.take(entry)
   // A journal without entries has not begun either.

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { completion, loopback } from '../../../test/support/loopback.ts'
 import { expectAborted, expectDone } from '../../../test/support/outcome.ts'
+import { printedWithoutKey } from '../../../test/support/printed.ts'
 import { agentExecutor, intermediateSteps, main, STOPPED } from './agentExecutor.ts'
 
 const look = defineTool({
@@ -157,17 +158,10 @@ describe('the recipe agent-executor', () => {
 })
 
 describe('the program', () => {
-  afterEach(() => {
-    vi.restoreAllMocks()
-    vi.unstubAllEnvs()
-  })
-
   it('runs without a key and without the network', async () => {
-    vi.stubEnv('OPENAI_API_KEY', '')
-    const printed = vi.spyOn(console, 'log').mockReturnValue()
-    await main()
-    expect(printed.mock.calls.flat()).toContain('It is 152.')
-    expect(printed.mock.calls.at(-1)).toEqual([
+    const printed = await printedWithoutKey(main)
+    expect(printed.flat()).toContain('It is 152.')
+    expect(printed.at(-1)).toEqual([
       [['calculate', '{"expression":"15*8+32"}', expect.stringContaining('152')]],
     ])
   })

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { type Answer, completion, loopback } from '../../../test/support/loopback.ts'
 import { expectAborted, expectDone } from '../../../test/support/outcome.ts'
+import { printedWithoutKey } from '../../../test/support/printed.ts'
 import { bounded, main, patient, weather } from './bounded.ts'
 
 const calling = (name: string, args: unknown = {}): ScriptedReply => ({ calls: [{ name, arguments: args }] })
@@ -209,16 +210,9 @@ describe('the recipe bounded', () => {
 })
 
 describe('the program', () => {
-  afterEach(() => {
-    vi.restoreAllMocks()
-    vi.unstubAllEnvs()
-  })
-
   it('runs without a key and without the network, and misses the tool that was removed', async () => {
-    vi.stubEnv('OPENAI_API_KEY', '')
-    const printed = vi.spyOn(console, 'log').mockReturnValue()
-    await main()
-    expect(printed.mock.calls.flat()).toEqual([
+    const printed = await printedWithoutKey(main)
+    expect(printed.flat()).toEqual([
       expect.stringContaining('21'),
       expect.stringContaining('could not find out the weather in Oslo'),
     ])

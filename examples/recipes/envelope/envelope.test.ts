@@ -12,6 +12,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { completion, json, loopback } from '../../../test/support/loopback.ts'
 import { expectAborted, expectDone } from '../../../test/support/outcome.ts'
+import { printedWithoutKey } from '../../../test/support/printed.ts'
 import { envelope, main, reportOf } from './envelope.ts'
 
 const asking = (...cities: readonly unknown[]): ScriptedStep => ({
@@ -172,16 +173,9 @@ describe('the recipe envelope', () => {
 })
 
 describe('the program', () => {
-  afterEach(() => {
-    vi.restoreAllMocks()
-    vi.unstubAllEnvs()
-  })
-
   it('runs without a key and without the network', async () => {
-    vi.stubEnv('OPENAI_API_KEY', '')
-    const printed = vi.spyOn(console, 'log').mockReturnValue()
-    await main()
-    expect(printed.mock.calls.flat()).toEqual([
+    const printed = await printedWithoutKey(main)
+    expect(printed.flat()).toEqual([
       expect.stringMatching(/^model\.1\.1: \d+ ms, tool_calls, 2 calls$/),
       expect.stringMatching(/^model\.2\.1: \d+ ms, stop, 0 calls$/),
       expect.stringMatching(/21[\s\S]*9/),

@@ -1,9 +1,10 @@
 import { countTokens, defineTool, type Message, openaiChat, type Tool } from 'loopchart'
 import { type ScriptedReply, type ScriptedStep, scriptedModel } from 'loopchart/testing'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { completion, loopback } from '../../../test/support/loopback.ts'
 import { expectAborted, expectDone } from '../../../test/support/outcome.ts'
+import { printedWithoutKey } from '../../../test/support/printed.ts'
 import { functionCalling, main } from './functionCalling.ts'
 
 const asking = (city: unknown, name = 'get_weather'): ScriptedReply => ({
@@ -161,16 +162,9 @@ describe('the recipe function-calling', () => {
 })
 
 describe('the program', () => {
-  afterEach(() => {
-    vi.restoreAllMocks()
-    vi.unstubAllEnvs()
-  })
-
   it('runs without a key and without the network', async () => {
-    vi.stubEnv('OPENAI_API_KEY', '')
-    const printed = vi.spyOn(console, 'log').mockReturnValue()
-    await main()
-    expect(printed.mock.calls.flat()).toEqual([
+    const printed = await printedWithoutKey(main)
+    expect(printed.flat()).toEqual([
       expect.stringContaining('21'),
       expect.stringMatching(/^\d+ tokens in, \d+ out$/),
       expect.stringContaining('9'),

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { completion, loopback } from '../../../test/support/loopback.ts'
 import { expectAborted, expectDone } from '../../../test/support/outcome.ts'
+import { printedWithoutKey } from '../../../test/support/printed.ts'
 import { MORE_PLEASE, main, patient, shopAgent } from './jsonProtocol.ts'
 
 const act = (action: string, action_input: unknown = {}): string =>
@@ -132,15 +133,8 @@ describe('the recipe json-protocol', () => {
 })
 
 describe('the program', () => {
-  afterEach(() => {
-    vi.restoreAllMocks()
-    vi.unstubAllEnvs()
-  })
-
   it('runs without a key and without the network', async () => {
-    vi.stubEnv('OPENAI_API_KEY', '')
-    const printed = vi.spyOn(console, 'log').mockReturnValue()
-    await main()
-    expect(printed.mock.calls).toEqual([['There are 12 lamps.']])
+    const printed = await printedWithoutKey(main)
+    expect(printed).toEqual([['There are 12 lamps.']])
   })
 })

@@ -12,6 +12,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { completion, loopback } from '../../../test/support/loopback.ts'
 import { expectAborted, expectDone } from '../../../test/support/outcome.ts'
+import { printedWithoutKey } from '../../../test/support/printed.ts'
 import { main, summarising } from './summarising.ts'
 
 const calling = (name: string, args: unknown = {}): ScriptedReply => ({ calls: [{ name, arguments: args }] })
@@ -187,16 +188,9 @@ describe('the recipe summarising', () => {
 })
 
 describe('the program', () => {
-  afterEach(() => {
-    vi.restoreAllMocks()
-    vi.unstubAllEnvs()
-  })
-
   it('runs without a key and without the network', async () => {
-    vi.stubEnv('OPENAI_API_KEY', '')
-    const printed = vi.spyOn(console, 'log').mockReturnValue()
-    await main()
-    expect(printed.mock.calls.flat()).toEqual([
+    const printed = await printedWithoutKey(main)
+    expect(printed.flat()).toEqual([
       expect.stringContaining('18'),
       expect.stringContaining('22'),
       expect.stringContaining('16'),
